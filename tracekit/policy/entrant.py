@@ -103,7 +103,7 @@ class Accompanied:
         return (self.placement, *self.behind)
 
     def spelled(self) -> Mapping[str, str]:
-        """Every parameter with its value as text; further parts prefix theirs with a name."""
+        """Return all parameters as text; those of further parts begin with the part's name."""
         own = dict(self.placement.spelled())
         for one in self.behind:
             own |= {f"{one.name()}.{name}": value for name, value in one.spelled().items()}
@@ -277,7 +277,7 @@ def why_one_scheduler(entrant: Entrant) -> str:
 
 
 def with_schedulers(entrant: Entrant, schedulers: Schedulers) -> Accompanied:
-    """The entrant with several schedulers; raises TracekitError if they cannot place by it."""
+    """Add several schedulers to an entrant; raises TracekitError if its policy needs only one."""
     why = why_one_scheduler(entrant)
     if why:
         raise TracekitError(
@@ -389,7 +389,7 @@ def files_of(policies: Iterable[Entrant], folder: Path | None = None) -> list[di
 
 
 def address(policy: Entrant) -> str:
-    """The spelling of a policy for any process: with its file if it has one, else with its name."""
+    """Return a policy's spelling for any process: by its file if it has one, else by its name."""
     return policy.address() if policy.written_in() else str(policy)
 
 

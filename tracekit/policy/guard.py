@@ -76,7 +76,7 @@ def _guarded(
 
 
 def place_of(kind: type[PlacementPolicy], method: str = "") -> str:
-    """File and line of a method of a user's policy, or the file alone if the line is unknown."""
+    """Return ``FILE:LINE`` of a method of a user's policy, or ``FILE`` if the line is unknown."""
     for name in (method, "score_formula"):  # a score by a formula is written there
         code = getattr(inspect.unwrap(getattr(kind, name)), "__code__", None) if name else None
         if code is not None and code.co_filename == str(kind.file):

@@ -84,7 +84,7 @@ class Part:
 
 
 def tenths(of_hundred: Scores) -> IntArray:
-    """Scores 0..100 as whole numbers 0..10, the answer of an extender."""
+    """Return scores 0..100 as whole numbers 0..10, which are the answer of an extender."""
     return np.floor(of_hundred / 10).astype(np.int64)
 
 
@@ -127,7 +127,7 @@ class Profile(PlacementPolicy):
         return max((part.policy.metric_samples() for part in self.parts), default=1)
 
     def spelled(self) -> Mapping[str, str]:
-        """Weight and parameters of each part, under its number and name."""
+        """Return weight and parameters of each part, under the part's number and name."""
         own = dict(super().spelled())
         for at, part in enumerate(self.parts, 1):
             key = f"{at}.{part.policy.name()}"
@@ -304,7 +304,7 @@ _TYPE = Annotated[
 
 
 def near_kind(kind: type[PlacementPolicy]) -> type[PlacementPolicy]:
-    """The class of a policy with nearness; raises TracekitError for a policy without scores."""
+    """Return the class of a policy with nearness; raises TracekitError for one without scores."""
     if kind not in _MADE:
         _MADE[kind] = _near_kind(kind)
     return _MADE[kind]
@@ -361,7 +361,10 @@ _STAYS = {"rack": 2 / 3, "zone": 1 / 3}
 
 
 def calls_that_stay(snapshot: Snapshot, container: Container) -> FloatArray:
-    """The weighted share of the container's calls that stay on or near each node, (nodes,)."""
+    """Return the weighted share of the container's calls that stay on or near each node.
+
+    The result has shape (nodes,).
+    """
     placed, nodes = snapshot.placed, len(snapshot.capacity)
     on_node = snapshot.calls.stay_share(
         container.kind, snapshot.calls.kind[placed.index], placed.node, nodes
@@ -380,7 +383,7 @@ def calls_that_stay(snapshot: Snapshot, container: Container) -> FloatArray:
 
 
 def to_hundred(values: Scores) -> FloatArray:
-    """Values scaled linearly to 0..100 from the least to the most; all 100 if they are equal."""
+    """Scale values linearly from their least and most to 0..100; equal values become 100."""
     numbers = np.asarray(values, dtype=np.float64)
     low, high = float(numbers.min()), float(numbers.max())
     if high <= low:

@@ -71,7 +71,10 @@ def check_promises(kind: type[PlacementPolicy], rng: np.random.Generator) -> Non
 
 
 def documented(kind: type[PlacementPolicy]) -> None:
-    """A policy has a docstring, ``source``, ``reads``, and a description of each parameter."""
+    """Raise PromiseError unless a policy documents itself and its parameters.
+
+    A policy has a docstring, ``source``, ``reads``, and a description of each parameter.
+    """
     for name, example in (
         ("reads", 'reads: ClassVar[frozenset[Reads]] = frozenset({"requests"})'),
         ("source", 'source: ClassVar[str] = "paper and equation, or program and version"'),
@@ -111,7 +114,7 @@ def _documented_parameters(kind: type[PlacementPolicy]) -> None:
 
 
 def reads_back(kind: type[PlacementPolicy]) -> None:
-    """The spelling of a policy in a manifest parses to the same policy."""
+    """Raise PromiseError unless a policy's spelling in a manifest parses to an equal policy."""
     policy = kind()
     _, given = parameters.split(f"{kind.name()}[{parameters.spell_all(policy, defaults=True)}]")
     if parameters.build(kind, kind.name(), given) != policy:
@@ -123,7 +126,7 @@ def reads_back(kind: type[PlacementPolicy]) -> None:
 
 
 def scores_every_node(policy: PlacementPolicy, case: Case) -> None:
-    """The scores are one finite number for each node, int64 or float64."""
+    """Raise PromiseError unless the scores are one finite int64 or float64 for each node."""
     check_scores(type(policy), _scored(policy, case, case.nodes), len(case.nodes))
 
 
@@ -180,7 +183,7 @@ def _shape_of(result: Any) -> Any:
 
 
 def scores_nodes_alone(policy: PlacementPolicy, case: Case, rng: np.random.Generator) -> None:
-    """The score of a node does not depend on the other candidates."""
+    """Raise PromiseError if the score of a node depends on the other candidates."""
     some = rng.permutation(case.nodes)[: len(case.nodes) // 2 + 1]
     alone, among = _scored(policy, case, some), _scored(policy, case, case.nodes)[some]
     if not np.array_equal(alone, among):
@@ -195,7 +198,7 @@ def scores_nodes_alone(policy: PlacementPolicy, case: Case, rng: np.random.Gener
 
 
 def bounds_its_formula(policy: PlacementPolicy, case: Case) -> None:
-    """No node scores above the upper bound that ``better`` of the formula gives."""
+    """Raise PromiseError if a node scores above the bound by ``better`` of the formula."""
     formula = policy.score_formula()
     if formula is None or formula.better is None:
         return
@@ -218,7 +221,10 @@ def bounds_its_formula(policy: PlacementPolicy, case: Case) -> None:
 
 
 def repeats_itself(policy: PlacementPolicy, case: Case) -> None:
-    """Equal input gives equal scores; only the engine draws random numbers, by ``tie``."""
+    """Raise PromiseError if equal input gives different scores.
+
+    Only the engine draws random numbers, by ``tie``.
+    """
     first, second = (_scored(policy, case, case.nodes) for _ in range(2))
     if not np.array_equal(first, second):
         raise PromiseError(
@@ -230,7 +236,7 @@ def repeats_itself(policy: PlacementPolicy, case: Case) -> None:
 
 
 def explains_every_node(policy: PlacementPolicy, case: Case) -> None:
-    """Each part of an explanation has one value for each node."""
+    """Raise PromiseError unless each part of an explanation has one value for each node."""
     parts = policy.explain(case.snapshot, case.container, case.nodes)
     for name, part in parts.items():
         if np.shape(part) != case.nodes.shape:
@@ -243,7 +249,7 @@ def explains_every_node(policy: PlacementPolicy, case: Case) -> None:
 
 
 def drawn_case(rng: np.random.Generator, reads: frozenset[Reads]) -> Case:
-    """A random cluster of two to six nodes, with the parts of a snapshot that ``reads`` names."""
+    """Draw a cluster of two to six nodes, with the parts of a snapshot that ``reads`` names."""
     nodes = int(rng.integers(2, _MOST_NODES + 1))
     room = rng.integers(1, 1000, (nodes, 2))
     taken = np.minimum(rng.integers(0, 1000, (nodes, 2)), room)

@@ -92,7 +92,10 @@ AGENT = "ddqn"
 
 
 def interval(values: FloatArray) -> tuple[float, float | None, float | None]:
-    """Mean over seeds and its 95 % interval by Student's t; no interval for one seed."""
+    """Return the mean over seeds and its 95 % interval by Student's t.
+
+    Both ends of the interval are None for a single seed.
+    """
     mean = float(values.mean())
     if len(values) < 2:
         return mean, None, None
@@ -112,7 +115,7 @@ def summary(table: pl.DataFrame) -> pl.DataFrame:
 
 
 def differences(table: pl.DataFrame) -> pl.DataFrame:
-    """Means of agent minus other policy, paired by seed, with intervals.
+    """Return the mean of agent minus other policy, paired by seed, with intervals.
 
     Columns: agent, policy, measure, mean, low, high and seeds.
     """

@@ -200,7 +200,7 @@ SHIPPED = Path(__file__).parent / "trained.npz"
 
 
 def read_settings(assume: Sequence[str]) -> Settings:
-    """Settings from texts ``name=value``."""
+    """Return settings from texts ``name=value``."""
     _, given = parameters.split(f"settings[{','.join(assume)}]" if assume else "settings")
     made: Any = parameters.build(Settings, "sizing", given)
     if not isinstance(made, Settings):
@@ -228,9 +228,10 @@ def shipped_model(settings: Settings) -> Model:
 def network_for(
     policies: Sequence[SizingPolicy], settings: Settings, path: Path | str | None, *, trained: bool
 ) -> Model | None:
-    """The network of the agents: that of a file, or the shipped one; None if they must be trained.
+    """Return the agents' network from a file, or the shipped one; None if agents must be trained.
 
-    An agent with other parameters of training, or under other settings, must be trained.
+    An agent with other parameters of training, or under other settings, must be trained. The result
+    is also None if no policy is an agent and no file is given.
 
     Parameters
     ----------

@@ -31,7 +31,7 @@ FRAMES = ("table", "summary", "differences", "containers", "limits", "training",
 
 
 def manifest_of(study: Study) -> dict[str, Any]:
-    """The manifest of a comparison: seeds, the simulation set, every parameter with its value."""
+    """Return the manifest of a comparison: seeds, simulation set, and every parameter's value."""
     return {
         "schema": SCHEMA,
         "tool_version": VERSION,

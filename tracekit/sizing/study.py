@@ -152,7 +152,7 @@ def _train(
 
 
 def model_name(policy: Ddqn, seed: int) -> str:
-    """The name of a trained model's file: ``seed-0`` and the parameters that are not default.
+    """Return the name of a trained model: ``seed-0`` and the parameters that are not default.
 
     The name has no ``epochs`` and ``pretraining``, which are in the file.
     """
@@ -183,7 +183,10 @@ def _facts(whole: SimulationSet, parts: Split, settings: Settings) -> dict[str, 
 
 
 def with_epochs(policy: SizingPolicy, epochs: int | None) -> SizingPolicy:
-    """The agent with a number of epochs and shorter pretraining; another policy unchanged."""
+    """Return the agent with a number of epochs and shorter pretraining.
+
+    Another policy, and an agent without a given number, is returned unchanged.
+    """
     if epochs is None or not isinstance(policy, Ddqn):
         return policy
     pretraining = min(policy.pretraining, epochs // 10)
@@ -211,7 +214,7 @@ REASONS = ("CPU need varies most", "memory need varies most", "CPU need varies a
 
 
 def chosen_containers(part: SimulationSet) -> dict[str, int]:
-    """Up to three containers by the reason of their choice; of equal ones the first."""
+    """Return up to three containers by the reason of their choice; of equal ones the first."""
     spread = part.need.std(axis=1)
     by_cpu = np.argsort(-spread[:, 0], kind="stable")
     by_memory = np.argsort(-spread[:, 1], kind="stable")
@@ -225,7 +228,7 @@ def chosen_containers(part: SimulationSet) -> dict[str, int]:
 
 
 def series_of(simulation: Simulation, policy: str, chosen: dict[str, int]) -> pl.DataFrame:
-    """Need and limit of the chosen containers in every period under one policy."""
+    """Return need and limit of the chosen containers in every period under one policy."""
     return pl.concat([_one(simulation, policy, why, at) for why, at in chosen.items()])
 
 
@@ -252,7 +255,7 @@ WINDOW = 50
 
 
 def training_frame(logs: Mapping[tuple[str, int], Sequence[Epoch]]) -> pl.DataFrame:
-    """One row for each policy, seed and epoch, with moving means and a band of one deviation.
+    """Return a row for each policy, seed and epoch, with moving means and bands of one deviation.
 
     The window has the last 50 epochs of the same phase, and fewer at its beginning.
     """
@@ -313,10 +316,11 @@ def sensitivity(
     epochs: int,
     progress: Progress = SILENT,
 ) -> pl.DataFrame:
-    """``variant``, ``epochs`` and the columns of ``Study.table``, a row by variant and policy.
+    """Return the measures of each variant and policy, a row by variant and policy.
 
-    Every variant is trained with the same epochs and one seed, so that rows are comparable with
-    each other, but not with the main table. The scale of rewards depends on alpha0 and their form.
+    The columns are ``variant``, ``epochs`` and those of ``Study.table``. Every variant is trained
+    with the same epochs and one seed, so that rows are comparable with each other, but not with the
+    main table. The scale of rewards depends on alpha0 and their form.
     """
     frames = []
     for variant in VARIANTS:

@@ -62,7 +62,10 @@ class RecordedUse:
         )
 
     def samples(self) -> Iterator[tuple[int, int, Float32Array]]:
-        """Resource, service and samples of its containers, for each service with samples."""
+        """Yield resource, service and the samples of the service's containers.
+
+        A service without samples of a resource is left out.
+        """
         of = self.service[self.measured]
         order = np.argsort(of, kind="stable")
         begins = np.searchsorted(of[order], np.arange(len(self.services) + 1))
@@ -75,7 +78,7 @@ class RecordedUse:
                     yield resource, service, samples
 
     def quantiles(self, *shares: float) -> FloatArray:
-        """Quantiles of the samples of each service, shape (services, 2, shares).
+        """Return quantiles of the samples of each service, shape (services, 2, shares).
 
         All samples have the same weight; NaN for a service without a sample.
         """
@@ -85,12 +88,15 @@ class RecordedUse:
         return quantiles
 
     def alive_ms(self, begin_ms: int, end_ms: int) -> IntArray:
-        """The time for which each container lived within an interval, shape (containers,)."""
+        """Return each container's lifetime within an interval, shape (containers,)."""
         first = np.maximum(self.arrival_ms, begin_ms)
         return np.asarray(np.maximum(np.minimum(self.departure_ms, end_ms) - first, 0))
 
     def requested(self) -> FloatArray:
-        """The mean request of each service's containers with a request, shape (services, 2)."""
+        """Return the mean request of each service's containers, shape (services, 2).
+
+        Containers without a request do not count; NaN if no container of the service has one.
+        """
         mean = np.full((len(self.services), len(RESOURCES)), np.nan)
         for resource in range(len(RESOURCES)):
             stated = ~np.isnan(self.request[:, resource])

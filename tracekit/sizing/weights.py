@@ -106,7 +106,7 @@ def load_model(path: Path, *, channels: int, cycles: int, actions: int) -> Model
 
 @compiled
 def bounds(q: FloatArray, taken: IntArray, weight: float) -> FloatArray:
-    """``q_a + c sqrt(n) / n_a`` with n the sum of n_a; infinite for a size that was never taken."""
+    """Return ``q_a + c sqrt(n) / n_a`` with n the sum of n_a; infinite for a size never chosen."""
     out = np.empty(len(q))
     root = np.sqrt(float(taken.sum()))
     for action in range(len(q)):
@@ -116,7 +116,9 @@ def bounds(q: FloatArray, taken: IntArray, weight: float) -> FloatArray:
 
 @compiled
 def explore(q: Float32Array, allowed: BoolArray, taken: IntArray, weight: float) -> IntArray:
-    """A size for each row in turn, counted before the next row; of equal bounds the lowest size.
+    """Return each row's allowed size of the highest bound; of equal bounds the lowest size.
+
+    Each choice is counted before the choice of the next row.
 
     Parameters
     ----------
@@ -149,7 +151,10 @@ def one_step(allowed: BoolArray, limit: FloatArray, sizes: FloatArray) -> BoolAr
 
 
 def values(model: Model, states: Float32Array) -> Float32Array:
-    """The q of every size, shape (states, actions), for states of (states, channels, cycles)."""
+    """Return the q of every size, shape (states, actions).
+
+    The states have shape (states, channels, cycles).
+    """
     flowing = np.ascontiguousarray(states, dtype=np.float32)
     for at in range(len(CONVOLUTIONS)):
         flowing = np.maximum(_convolved(flowing, model.layers, at), 0)

@@ -88,7 +88,7 @@ class Parametrised:
         return {name: spell(getattr(self, name)) for name in parameters.names(type(self))}
 
     def spelled_out(self) -> str:
-        """Name and all parameters in one text."""
+        """Return the name and all parameters in one text."""
         return f"{self.name()}[{parameters.spell_all(self, defaults=True)}]"
 
     def written_in(self) -> tuple[str, ...]:
@@ -202,11 +202,11 @@ class PlacementPolicy(Parametrised):
         return formula.score(snapshot, container, nodes)
 
     def score_formula(self) -> Formula | None:
-        """The score as a formula over resources, which is compiled; None for another score."""
+        """Return the formula of the score; None if the score is no formula over resources."""
         return None
 
     def lacks_resources(self, formula: Formula) -> bool:
-        """Whether the parameter ``resources`` is empty, so that the formula scores nothing."""
+        """Return whether parameter ``resources`` is empty, so that every node scores the same."""
         return not getattr(self, "resources", True) and not formula.resources
 
     def normalize(self, scores: Scores) -> Scores:
@@ -236,7 +236,10 @@ class PlacementPolicy(Parametrised):
         container: Container,  # noqa: ARG002
         nodes: IntArray,  # noqa: ARG002
     ) -> dict[str, FloatArray]:
-        """Named parts of the score, each of shape (candidates,); NaN for an omitted part."""
+        """Return the parts of the score by name, each of shape (candidates,).
+
+        A value is NaN for a node whose score omits that part.
+        """
         return {}
 
     def candidates(
@@ -245,7 +248,7 @@ class PlacementPolicy(Parametrised):
         start: int,  # noqa: ARG002
         nodes: int,  # noqa: ARG002
     ) -> tuple[IntArray, int]:
-        """The feasible nodes that are scored, by default all, and the start of the next search.
+        """Return the feasible nodes to score, by default all, and the start of the next search.
 
         Parameters
         ----------
@@ -265,7 +268,7 @@ class PlacementPolicy(Parametrised):
 
     @classmethod
     def scores_by_formula(cls) -> bool:
-        """Whether the formula alone decides: the policy overrides no other step of a decision."""
+        """Return whether the formula alone decides: the policy overrides no other step."""
         steps = ("score", "normalize", "admits", "skips", "candidates")
         own = (inspect.unwrap(getattr(cls, step)) for step in steps)
         same = all(step is getattr(PlacementPolicy, step.__name__, None) for step in own)
@@ -273,7 +276,7 @@ class PlacementPolicy(Parametrised):
 
     @classmethod
     def upstream_arguments(cls, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
-        """The arguments of a recorded case with the scheduler's defaults, in the case's spelling.
+        """Return a recorded case's arguments, completed by defaults of the upstream scheduler.
 
         A name that is a parameter of the policy sets it; other names concern the scheduler alone.
         """
@@ -302,7 +305,7 @@ class PlacementPolicy(Parametrised):
         return parameters.spell_all(self, defaults=True)
 
     def address(self) -> str:
-        """The spelling that ``parse_policy`` reads in any process, with the file if it has one."""
+        """Return the spelling that ``parse_policy`` reads in any process, with the file if any."""
         given = parameters.spell_all(self, defaults=False, also=self.stated)
         return f"{self.file or self.name()}[{given}]"
 

@@ -27,7 +27,7 @@ class SplitPolicy(PlacementPolicy):
     joint: ClassVar[bool] = True
 
     def alone(self, snapshot: Snapshot, container: Container, nodes: IntArray) -> Scores:
-        """The part of the score that each of ``nodes`` decides alone, shape (candidates,)."""
+        """Return the part of the score that depends on one node alone, shape (candidates,)."""
         raise NotImplementedError
 
     def joined(self, snapshot: Snapshot, container: Container, nodes: IntArray) -> Scores:
@@ -39,9 +39,10 @@ class SplitPolicy(PlacementPolicy):
         raise NotImplementedError
 
     def measured_alone(self, snapshot: Snapshot) -> bool:  # noqa: ARG002
-        """Whether ``joined`` depends on candidates, measurements and the container's amounts alone.
+        """Return whether ``joined`` depends on no more than three inputs.
 
-        An engine may then keep the joined part while these three do not change.
+        The three inputs are the candidates, the measurements and the amounts of the container. An
+        engine may keep the joined part while these inputs do not change.
         """
         return False
 
@@ -92,7 +93,7 @@ class ExtenderPolicy(SplitPolicy):
         return self.extender(snapshot, container, nodes)
 
     def together(self, alone: Scores, joined: Scores) -> Scores:
-        """Built-in scores plus ten times the weighted score of the extender."""
+        """Return the built-in scores plus ten times the weighted score of the extender."""
         return alone.astype(np.int64) + EXTENDER_FACTOR * self.weight * joined.astype(np.int64)
 
     def explain(
@@ -124,7 +125,7 @@ class ExtenderPolicy(SplitPolicy):
 
 
 def balance_scores(need: float, current: FloatArray, capacity: FloatArray) -> IntArray:
-    """Scores 0..100: 100 for the lowest variance of load after placing, 0 for the highest.
+    """Return scores by the variance of load after placing: 100 for the lowest, 0 for the highest.
 
     Parameters
     ----------
@@ -135,8 +136,8 @@ def balance_scores(need: float, current: FloatArray, capacity: FloatArray) -> In
     Returns
     -------
     int64, shape (nodes,)
-        ``trunc(100 - 100 (v - min) / (max - min))``; 100 for a single node, 0 for nodes of equal
-        variance, and 0 for a need of 0.
+        ``trunc(100 - 100 (v - min) / (max - min))``; 100 for a single node, 0 for nodes of
+        equal variance, and 0 for a need of 0.
     """
     if need == 0 or not len(current):
         return np.zeros(len(current), dtype=np.int64)
@@ -150,9 +151,9 @@ def balance_scores(need: float, current: FloatArray, capacity: FloatArray) -> In
 
 
 def variances_after(need: float, current: FloatArray, capacity: FloatArray) -> FloatArray:
-    """Sample variance of load with the need added to each node in turn, shape (nodes,), nodes > 1.
+    """Return the sample variance of load with the need on each node in turn, shape (nodes,).
 
-    Sums are taken about the mean load, to avoid cancellation.
+    There must be two nodes or more. Sums are taken about the mean load, to avoid cancellation.
     """
     load = current / capacity
     mean = load.mean()
@@ -165,7 +166,10 @@ def variances_after(need: float, current: FloatArray, capacity: FloatArray) -> F
 def balance_resource(
     resource: str, snapshot: Snapshot, container: Container, nodes: IntArray
 ) -> IntArray:
-    """BNP's score by a resource, among nodes with room; 0 if the cluster lacks the resource."""
+    """Return BNP's score of each node by a resource.
+
+    The score is 0 for a node without room, and for all nodes if the cluster lacks the resource.
+    """
     scores = np.zeros(len(nodes), dtype=np.int64)
     column = snapshot.column(resource)
     if column is None:

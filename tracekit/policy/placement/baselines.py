@@ -50,7 +50,7 @@ def amount_left(size: Any, wanted: Any) -> Any:
 
 
 def minus_amount_left(size: Any, wanted: Any) -> Any:
-    """Minus the amount of a resource that is left."""
+    """Return minus the amount of a resource that is left."""
     return -amount_left(size, wanted)
 
 
@@ -60,7 +60,7 @@ def fraction_left(size: Any, wanted: Any) -> Any:
 
 
 def minus_fraction_left(size: Any, wanted: Any) -> Any:
-    """Minus the fraction of a resource that is left."""
+    """Return minus the fraction of a resource that is left."""
     return -fraction_left(size, wanted)
 
 
@@ -85,7 +85,7 @@ class FirstFit(PlacementPolicy):
         container: Container,  # noqa: ARG002
         nodes: IntArray,
     ) -> Scores:
-        """Minus the position of each node."""
+        """Return minus the position of each node."""
         return -nodes
 
 
@@ -109,7 +109,10 @@ class FirstFitDecreasing(BatchPolicy, FirstFit):
     ] = 1_000_000
 
     def select(self, snapshot: Snapshot, batch: Batch, rng: np.random.Generator) -> IntArray:  # noqa: ARG002
-        """The node of each container, -1 for no node with room; equal sizes in order of arrival."""
+        """Return the node of each container; -1 if no node has room.
+
+        Containers of equal size are placed in the order of arrival.
+        """
         requested = snapshot.requested.copy()
         seen = dataclasses.replace(snapshot, requested=requested)
         chosen = np.full(len(batch.containers), -1, dtype=np.int64)
@@ -155,7 +158,7 @@ class BestFit(_ByLeftover):
     )
 
     def score_formula(self) -> Formula:
-        """Minus the cpu and memory that are left."""
+        """Return minus the cpu and memory that are left, as a formula."""
         return _formula_of(self.leftover, "fuller")
 
 
@@ -166,7 +169,7 @@ class WorstFit(_ByLeftover):
     source: ClassVar[str] = "worst-fit bin packing; the reverse of best_fit"
 
     def score_formula(self) -> Formula:
-        """Return the cpu and memory that are left."""
+        """Return the cpu and memory that are left, as a formula."""
         return _formula_of(self.leftover, "emptier")
 
 
@@ -190,7 +193,7 @@ class BestFitCell(PlacementPolicy):
     cell: ClassVar[CellChoice] = "tight"
 
     def score(self, snapshot: Snapshot, container: Container, nodes: IntArray) -> Scores:
-        """Minus the millicores left in the best cell with room, or on the node."""
+        """Return minus the millicores left in the best cell with room, or on the node."""
         if container.numa_cells != 1 or snapshot.free_cells is None:
             free = snapshot.allocatable[nodes, 0] - snapshot.requested[nodes, 0]
             return np.asarray(container.request[0] - free)
@@ -214,7 +217,7 @@ class LowestDebris(PlacementPolicy):
     )
 
     def score_formula(self) -> Formula:
-        """Minus the debris rate of cpu and memory after placing, -1..0."""
+        """Return minus the debris rate of cpu and memory after placing, -1..0, as a formula."""
         return Formula(
             part=idle_share,
             resources=(("cpu", 1), ("memory", 1)),
@@ -267,7 +270,7 @@ class Observed(PlacementPolicy):
         container: Container,
         nodes: IntArray,
     ) -> Scores:
-        """1 for the recorded node, 0 for every other."""
+        """Return 1 for the recorded node, and 0 for every other node."""
         if container.recorded_node is None or container.recorded_node < 0:
             raise TracekitError(
                 f"container '{container.id}' has no recorded node to be placed on",

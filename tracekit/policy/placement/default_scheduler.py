@@ -56,7 +56,10 @@ class DefaultScheduler(PlacementPolicy):
         return search(feasible, start, wanted)
 
     def score(self, snapshot: Snapshot, container: Container, nodes: IntArray) -> Scores:
-        """The weighted sum of the plugins' scores; a plugin that skips the container scores 0."""
+        """Return the weighted sum of the plugins' scores.
+
+        A plugin that skips the container scores 0.
+        """
         least, balanced = (
             plugin.score(snapshot, container, nodes)
             for plugin in plugins(self.balanced_allocation_form)

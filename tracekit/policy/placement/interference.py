@@ -90,7 +90,7 @@ def node_scores(
     profile: Profile,
     agg: Aggregation,
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Interference of nodes before and after placing, and the nodes that run the service.
+    """Return the interference before and after placing, and which nodes run the service.
 
     Returns
     -------
@@ -239,7 +239,10 @@ class Interference(PlacementPolicy):
         return f"{self.name()}[{given}]"
 
     def score(self, snapshot: Snapshot, container: Container, nodes: IntArray) -> Scores:
-        """Minus the node's predicted interference, of its CPU; far lower if it runs the service."""
+        """Return minus the predicted interference of each node, as a fraction of its CPU.
+
+        With ``anti_affinity`` a node that runs the service scores far lower.
+        """
         parts = self.explain(snapshot, container, nodes)
         score = -(parts["after"] - (parts["before"] if self.choice == "delta" else 0.0))
         return score - (parts["same_service"] * _LAST if self.anti_affinity else 0.0)
@@ -247,7 +250,7 @@ class Interference(PlacementPolicy):
     def explain(
         self, snapshot: Snapshot, container: Container, nodes: IntArray
     ) -> dict[str, FloatArray]:
-        """Interference of the node after and before placing, and whether it runs the service."""
+        """Return the interference after and before placing, and which nodes run the service."""
         before, after, same = node_scores(snapshot, container, nodes, self._profile(), self.agg)
         return {"after": after, "before": before, "same_service": same}
 

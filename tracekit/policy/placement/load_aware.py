@@ -52,7 +52,7 @@ class LoadVariationRiskBalancing(LoadAware):
 
     @classmethod
     def upstream_arguments(cls, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Margin and sensitivity; the default for a missing or negative value."""
+        """Return margin and sensitivity; the default for a missing or negative value."""
         names = ("safe_variance_margin", "safe_variance_sensitivity")
         given = {name: arguments.get(name) for name in names}
         return {
@@ -96,7 +96,7 @@ def risk_score(
     sensitivity: float,
     prose: bool = False,
 ) -> FloatArray:
-    """The score of a resource, 0..100, from amounts of shape (candidates,); NaN stays NaN."""
+    """Return a resource's score, 0..100, from amounts of shape (candidates,); NaN stays NaN."""
     most = np.maximum(capacity, 0.0)
     mu, _ = mu_sigma(capacity, max(request, 0.0), np.clip(used, 0.0, most), deviation)
     sigma = spread(capacity, deviation, margin=margin, sensitivity=sensitivity)
@@ -147,7 +147,7 @@ class TargetLoadPacking(LoadAware):
 
     @classmethod
     def upstream_arguments(cls, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Target, default use and multiplier; the default for a target that is not positive."""
+        """Return target, default use and multiplier; the default for a target of 0 or below."""
         target = arguments.get("target_utilization") or 0
         names = ("default_requests_cpu_milli", "requests_multiplier")
         default, multiplier = (
@@ -161,14 +161,17 @@ class TargetLoadPacking(LoadAware):
         }
 
     def score(self, snapshot: Snapshot, container: Container, nodes: IntArray) -> Scores:
-        """From T up to 100 at the target T, then from T down to 0; 0 without CPU metrics."""
+        """Return scores that rise from T to 100 at the target T, then fall from T to 0.
+
+        The score is 0 without CPU metrics.
+        """
         parts = self.explain(snapshot, container, nodes)
         return packing_score(parts["then_percent"], float(self.target_utilization))
 
     def explain(
         self, snapshot: Snapshot, container: Container, nodes: IntArray
     ) -> dict[str, FloatArray]:
-        """Predicted CPU in percent of capacity, and its three parts in millicores."""
+        """Return the predicted CPU in percent of capacity, and its three parts in millicores."""
         capacity = snapshot.capacity[nodes, 0].astype(np.float64)
         used = self.load(snapshot, nodes, 0).average / 100 * capacity
         pod = float(self._predictor.container(container))
@@ -201,7 +204,7 @@ def packing_score(predicted: FloatArray, target: float) -> IntArray:
 
 
 def then_percent(used: Any, pod: Any, missing: Any, capacity: Any) -> Any:
-    """CPU with the pod and with pods missing in the metrics, in percent of capacity."""
+    """Return the CPU with the pod and with pods that the metrics lack, in percent of capacity."""
     return 100 * (used + pod + missing) / capacity
 
 
@@ -250,7 +253,7 @@ class Predictor:
         return total
 
     def recorded_missing(self, recorded: Recorded) -> IntArray:
-        """The expected use of pods that the metrics of a recorded case lack, shape (nodes,)."""
+        """Return the expected use of pods that a recorded case's metrics lack, shape (nodes,)."""
         oldest = recorded.window_end_s - REPORTING_S
         return np.array(
             [
@@ -273,7 +276,10 @@ class Predictor:
 
 
 def expected_milli(request: Any, limit: Any, default: Any, multiplier: Any) -> Any:
-    """The limit, or the request times the factor, or the default; an amount of 0 was not stated."""
+    """Return the limit, else the request times the factor, else the default.
+
+    A limit or request of 0 counts as not stated.
+    """
     of_request = either(request > 0, half_away(request * multiplier), default)
     return either(limit > 0, limit, of_request)
 
@@ -327,7 +333,7 @@ class Peaks(LoadAware):
         return {**dict.fromkeys(names, 0.0), "node_power_model": rows}
 
     def model(self, node: str) -> tuple[float, float, float]:
-        """k0, k1, k2 of a node."""
+        """Return k0, k1 and k2 of a node."""
         own = {name: (k0, k1, k2) for name, k0, k1, k2 in self.node_power_model}
         return own.get(node, (self.k0, self.k1, self.k2))
 
@@ -337,7 +343,10 @@ class Peaks(LoadAware):
         return to_int(np.nan_to_num(parts["power_rise"]) * _SCALE)
 
     def normalize(self, scores: Scores) -> Scores:
-        """``100 - trunc(100 * (v - low)/(high - low))``, 100 for the least rise; all 0 stay 0."""
+        """Return ``100 - trunc(100 * (v - low)/(high - low))``: 100 for the least rise.
+
+        If all rises are 0, all scores stay 0.
+        """
         low, high = int(scores.min()), int(scores.max())
         if low == 0 and high == 0:
             return scores
@@ -347,7 +356,7 @@ class Peaks(LoadAware):
     def explain(
         self, snapshot: Snapshot, container: Container, nodes: IntArray
     ) -> dict[str, FloatArray]:
-        """CPU percent without and with the pod, and the rise in power."""
+        """Return the CPU percent without and with the pod, and the rise in power."""
         capacity = snapshot.capacity[nodes, 0].astype(np.float64)
         now = self.load(snapshot, nodes, 0).average
         some = capacity != 0

@@ -62,7 +62,10 @@ class LowRiskOvercommitment(LoadAware):
 
     @classmethod
     def upstream_arguments(cls, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Window and weights; the default for a window below 1 or a weight outside 0..1."""
+        """Return window and weights, with defaults for values out of range.
+
+        A window must be 1 or more, and a weight in 0..1.
+        """
         window = arguments.get("smoothing_window_size") or 0
         weights = arguments.get("risk_limit_weights") or dict.fromkeys(NAMES, 0.5)
         return {
@@ -74,7 +77,7 @@ class LowRiskOvercommitment(LoadAware):
         }
 
     def score(self, snapshot: Snapshot, container: Container, nodes: IntArray) -> Scores:
-        """``100 * (1 - larger risk)``, rounded; 0 without metrics, and for best effort."""
+        """Return ``100 * (1 - larger risk)``, rounded; 0 without metrics or for best effort."""
         claims = pod_claims(container)
         if not (claims.request.any() or claims.limit.any()):
             return np.zeros(len(nodes), dtype=np.int64)
@@ -86,7 +89,7 @@ class LowRiskOvercommitment(LoadAware):
     def explain(
         self, snapshot: Snapshot, container: Container, nodes: IntArray
     ) -> dict[str, FloatArray]:
-        """The risks of each resource by limits and by load, 0..1; NaN for an unmeasured load."""
+        """Return each resource's risks by limits and by load, 0..1; NaN for an unmeasured load."""
         pod, before = pod_claims(container), node_claims(snapshot, nodes)
         parts = {}
         for column, name in enumerate(NAMES):
@@ -135,7 +138,7 @@ class Totals:
 
 
 def node_totals(before: Claims, pod: Claims, capacity: FloatArray, column: int) -> Totals:
-    """Totals of one resource; requests are clipped at the capacity, limits are not."""
+    """Return the totals of one resource; only requests are clipped at the capacity."""
     request, limit = (one[:, column].astype(np.float64) for one in (before.request, before.limit))
     return Totals(
         request=within(request + float(pod.request[column]), capacity),
@@ -226,7 +229,7 @@ def beyond_request(  # noqa: PLR0917 - compiled too, by position
 
 
 def below_request(below: Any, mu: Any, spread: Any, threshold: Any) -> Any:
-    """The probability that load stays below the requests; 0 or 1 for a load without spread."""
+    """Return the probability of a load below the requests; 0 or 1 for a load without spread."""
     sure = either((mu == 0) | (mu <= threshold), 1.0, 0.0)
     return either((mu == 0) | (spread == 0), sure, below)
 

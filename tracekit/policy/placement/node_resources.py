@@ -226,7 +226,7 @@ class NodeResourcesAllocatable(PlacementPolicy):
 
     @classmethod
     def upstream_arguments(cls, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Mode and resources; the default for an empty value."""
+        """Return mode and resources; the default for an empty value."""
         return {
             **arguments,
             "mode": arguments.get("mode") or cls.mode,
@@ -249,7 +249,7 @@ class NodeResourcesAllocatable(PlacementPolicy):
         return divide(sign * total, sum(weight for _, weight in self.resources))
 
     def normalize(self, scores: Scores) -> Scores:
-        """``(v - low) * 100 div (high - low)``; 0 for equal scores."""
+        """Return ``(v - low) * 100 div (high - low)``; 0 for equal scores."""
         low, high = int(scores.min()), int(scores.max())
         return divide((scores - low) * 100, high - low)
 
@@ -318,7 +318,7 @@ class BalancedAllocation(PlacementPolicy):
         return all(container.request[at] == 0 for at in columns if at is not None)
 
     def score(self, snapshot: Snapshot, container: Container, nodes: IntArray) -> Scores:
-        """``trunc(100 * (1 - sd))`` of the requested fractions, 50..100; 0 for best effort."""
+        """Return ``trunc(100 * (1 - sd))`` of requested fractions, 50..100; 0 for best effort."""
         if self.skips(snapshot, container):
             return np.zeros(len(nodes), dtype=np.int64)
         if self.form in _LEGACY:

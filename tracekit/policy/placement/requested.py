@@ -54,7 +54,10 @@ class MostRequested(TenthsPolicy):
 
 
 def taken_share(size: Any, wanted: Any, constants: Any) -> Any:
-    """The requested share of a resource, scaled to ``constants[0]``; 0 for an over-full node."""
+    """Return the requested share of a resource, scaled to ``constants[0]``.
+
+    The share is 0 for an over-full node.
+    """
     return quotient(wanted * constants[0], size) * (wanted <= size)
 
 
@@ -90,7 +93,7 @@ class Lra(PlacementPolicy):
 
 
 def free_tenths(size: Any, wanted: Any) -> Any:
-    """``10 (T - N) / T``, the free share of a resource in tenths."""
+    """Return ``10 (T - N) / T``, the free share of a resource in tenths."""
     return 10.0 * (size - wanted) / size
 
 
@@ -113,7 +116,7 @@ class Bra(PlacementPolicy):
         return self.variant == "modern_int" and not container.request[:2].any()
 
     def score(self, snapshot: Snapshot, container: Container, nodes: IntArray) -> Scores:
-        """Ten minus ten times the distance of the fractions, or an integer form of it."""
+        """Return ten minus ten times the distance of the fractions, or an integer form of it."""
         wanted, total = wanted_and_total(snapshot, container, nodes)
         if self.variant == "paper":
             return paper_balance(wanted, total)
@@ -131,13 +134,13 @@ class Bra(PlacementPolicy):
 def wanted_and_total(
     snapshot: Snapshot, container: Container, nodes: IntArray
 ) -> tuple[IntArray, IntArray]:
-    """Requests with the container, and the nodes' amounts, each of shape (2, candidates)."""
+    """Return requests with the container, and nodes' amounts, each of shape (2, candidates)."""
     wanted = snapshot.requested[nodes, :2] + container.request[:2]
     return wanted.T, snapshot.allocatable[nodes, :2].T
 
 
 def paper_balance(wanted: IntArray, total: IntArray) -> FloatArray:
-    """``10 - 10 |N_cpu/T_cpu - N_memory/T_memory|``; 0 for a node without cpu or memory."""
+    """Return ``10 - 10 |N_cpu/T_cpu - N_memory/T_memory|``; 0 for a node without cpu or memory."""
     return np.where((total > 0).all(axis=0), ALIKE.value(np.maximum(total, 1), wanted), 0.0)
 
 

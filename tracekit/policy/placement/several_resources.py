@@ -50,7 +50,7 @@ class Bnp(ExtenderPolicy):
     wants: ClassVar[tuple[str, ...]] = (NET,)
 
     def extender(self, snapshot: Snapshot, container: Container, nodes: IntArray) -> IntArray:
-        """BNP's score of each candidate, 0..100; 0 for a node without room for the request."""
+        """Return BNP's score of each candidate, 0..100; 0 for a node without room."""
         return balance_resource(NET, snapshot, container, nodes)
 
 
@@ -71,10 +71,11 @@ class Bdi(ExtenderPolicy):
 
 
 def faithful_matrix(snapshot: Snapshot, nodes: IntArray, limit_fraction: float) -> FloatArray:
-    """Columns cpu %, memory %, network %, disk bytes/s, bandwidth kbit/s; shape (nodes, 5).
+    """Return the columns of the original's decision, shape (nodes, 5).
 
-    A value above the limit in percent becomes 0, whatever the unit of its column, and so does a
-    missing value. The column of a resource that the workload lacks is 0.
+    The columns are cpu %, memory %, network %, disk bytes/s and bandwidth kbit/s. A value above the
+    limit in percent becomes 0, whatever the unit of its column, and so does a missing value. The
+    column of a resource that the workload lacks is 0.
     """
     net, disk = snapshot.column(NET), snapshot.column(DISK_IO)
     columns = [_percent(measured_fraction(snapshot, at)) for at in range(len(BASE))]
@@ -90,7 +91,7 @@ def faithful_matrix(snapshot: Snapshot, nodes: IntArray, limit_fraction: float) 
 def fixed_matrix(
     snapshot: Snapshot, container: Container, nodes: IntArray
 ) -> tuple[FloatArray, BoolArray]:
-    """Fractions used after placing, at most 1, then bandwidth; and the columns that are use.
+    """Return fractions used after placing, at most 1, then bandwidth, and which columns are use.
 
     Returns
     -------
@@ -155,7 +156,7 @@ class Cmdn(ExtenderPolicy):
     ] = 0.8
 
     def extender(self, snapshot: Snapshot, container: Container, nodes: IntArray) -> IntArray:
-        """CMDN's score of each candidate, 0..100; 0 for a node without network room."""
+        """Return CMDN's score of each candidate, 0..100; 0 for a node without network room."""
         column = snapshot.column(NET)
         valid = np.arange(len(nodes))
         if column is not None:
@@ -170,7 +171,7 @@ class Cmdn(ExtenderPolicy):
         return scores
 
     def measured_alone(self, snapshot: Snapshot) -> bool:
-        """Whether no request counts as use: the cluster has no network and no disk resource."""
+        """Return whether ``mode`` is faithful and the cluster lacks network and disk resources."""
         other = (snapshot.column(name) for name in self.wants)
         return self.mode == "faithful" and all(column is None for column in other)
 
@@ -191,7 +192,7 @@ def faithful_scores(matrix: FloatArray) -> IntArray:
 
 
 def rounded(fractions: FloatArray) -> IntArray:
-    """Fractions from 0 on in whole percent, halves rounded away from zero."""
+    """Return fractions of 0 or more in whole percent, halves rounded away from zero."""
     return np.floor(100.0 * fractions + 0.5).astype(np.int64)
 
 
@@ -211,7 +212,7 @@ class Bcdi(PlacementPolicy):
     wants: ClassVar[tuple[str, ...]] = (DISK_IO,)
 
     def score(self, snapshot: Snapshot, container: Container, nodes: IntArray) -> Scores:
-        """``trunc(100 (1 - |cpu fraction - disk fraction|))`` after placing, 0..100."""
+        """Return ``trunc(100 (1 - |cpu fraction - disk fraction|))`` after placing, 0..100."""
         parts = list(self.explain(snapshot, container, nodes).values())
         if len(parts) < 2:
             return np.zeros(len(nodes), dtype=np.int64)

@@ -37,7 +37,10 @@ class SelectorSpread(PlacementPolicy):
         return container.service == UNKNOWN
 
     def score(self, snapshot: Snapshot, container: Container, nodes: IntArray) -> Scores:
-        """One third by the node and two thirds by its zone: 100 without peers, 0 with the most."""
+        """Return scores from 100 without peers to 0 with the most peers.
+
+        One third of a score is by the node, and two thirds are by the node's zone.
+        """
         peers = snapshot.peers.on_nodes(container.service)[nodes]
         score = _least(peers)
         zones = None if snapshot.domains is None else snapshot.domains.by("zone")
@@ -101,7 +104,7 @@ class PodTopologySpread(PlacementPolicy):
         return container.service == UNKNOWN
 
     def score(self, snapshot: Snapshot, container: Container, nodes: IntArray) -> Scores:
-        """``100 (high + low - v) / high`` for the weighted number of peers v of each node."""
+        """Return ``100 (high + low - v) / high`` for each node's weighted number v of peers."""
         parts = self._parts(snapshot, container, nodes)
         lacks = np.zeros(len(nodes), dtype=np.bool_)
         total = np.zeros(len(nodes))
@@ -120,7 +123,7 @@ class PodTopologySpread(PlacementPolicy):
     def explain(
         self, snapshot: Snapshot, container: Container, nodes: IntArray
     ) -> dict[str, FloatArray]:
-        """The weighted number of peers by each constraint; NaN for a node without the domain."""
+        """Return the weighted number of peers by constraint; NaN for a node without the domain."""
         return self._parts(snapshot, container, nodes)
 
     def _parts(

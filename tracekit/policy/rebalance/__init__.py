@@ -94,7 +94,10 @@ def all_rebalancers() -> dict[str, type[RebalancePolicy]]:
 
 
 def find_rebalancer(name: str) -> type[RebalancePolicy] | None:
-    """The rebalance policy with a name, an alias, or a name of recorded cases; None for none."""
+    """Return the rebalance policy with a name, an alias, or a name of recorded cases.
+
+    The result is None if no policy has the name.
+    """
     return called(name, all_rebalancers())
 
 

@@ -235,7 +235,7 @@ class EvictorArgs(Fields, frozen=True):
 
 
 def node_requirements(selector: str) -> tuple[Requirement, ...]:
-    """The requirements of a text ``nodeSelector``: ``a=b``, ``a!=b``, ``a in (b)``, ``!a``."""
+    """Return the requirements of a ``nodeSelector``: ``a=b``, ``a!=b``, ``a in (b)``, ``!a``."""
     parts = re.findall(r"[^,(]+(?:\([^)]*\))?", selector)
     return tuple(_requirement(part.strip()) for part in parts if part.strip())
 

@@ -191,7 +191,10 @@ class Turn:
         return np.asarray(owners)
 
     def fits(self, at: int) -> BoolArray:
-        """The nodes open to a pod with room for it; its own node has room. Shape (nodes,)."""
+        """Return which nodes are open to a pod and have room for it, shape (nodes,).
+
+        The pod's own node counts as a node with room.
+        """
         cycle = self.cycle
         placed = cycle.snapshot.placed
         room = self._room(placed.request[at].tobytes()).copy()
@@ -220,7 +223,10 @@ class Turn:
         return bool(fits.any())
 
     def movable(self, at: int) -> bool:
-        """Whether the pod fits another node; always true without ``nodeFit`` of the evictor."""
+        """Return whether the pod fits another node, and note the pod as staying if it does not.
+
+        The result is always true if the evictor's ``nodeFit`` is off.
+        """
         if not self.evictor.node_fit:
             return True
         pods = self.cycle.pods
@@ -320,6 +326,6 @@ def owned_by(pod: PodText, kinds: Texts) -> bool:
 def states_of(
     pod: PodText, parts: Iterable[str], sorts: Iterable[str] = ("waiting", "terminated")
 ) -> set[str]:
-    """Phase and reason of a pod, and the reasons why containers of some parts wait or ended."""
+    """Return phase and reason of a pod, and why containers of some parts wait or ended."""
     reasons = (pod.states.get(sort, {}).get(part, ()) for sort in sorts for part in parts)
     return {pod.phase, pod.reason, *(one for some in reasons for one in some)} - {""}

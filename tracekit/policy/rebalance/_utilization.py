@@ -32,12 +32,12 @@ FewNodes = Annotated[
 
 
 def named(thresholds: Thresholds) -> dict[str, float]:
-    """Thresholds in percent by the full name of the resource."""
+    """Return thresholds in percent by the full name of the resource."""
     return {full_name(name): float(value) for name, value in thresholds}
 
 
 def row(thresholds: Mapping[str, float], resources: Sequence[str]) -> FloatArray:
-    """Thresholds in percent in the order of the resources, NaN for no threshold."""
+    """Return thresholds in percent in the order of the resources; NaN without a threshold."""
     return np.array([thresholds.get(name, np.nan) for name in resources], dtype=np.float64)
 
 
@@ -72,7 +72,7 @@ def check_pair(low: Thresholds, high: Thresholds, *, relative: bool) -> None:
 
 
 def percent_of(used: ArrayLike, capacity: ArrayLike) -> FloatArray:
-    """``used / capacity * 100``, not clamped; 0 for a capacity of 0, NaN for an unknown value.
+    """Return ``used / capacity * 100``; 0 for a capacity of 0, NaN for an unknown value.
 
     Parameters
     ----------
@@ -86,14 +86,14 @@ def percent_of(used: ArrayLike, capacity: ArrayLike) -> FloatArray:
 
 
 def mean_percent(percent: FloatArray) -> FloatArray:
-    """Mean of each resource over the nodes that report it, shape (resources,); NaN for no node."""
+    """Return each resource's mean over nodes that report it, (resources,); NaN if no node does."""
     reported = ~np.isnan(percent)
     total, count = np.where(reported, percent, 0.0).sum(axis=0), reported.sum(axis=0)
     return np.asarray(np.divide(total, count, out=np.full(total.shape, np.nan), where=count > 0))
 
 
 def below(percent: FloatArray, limit: ArrayLike) -> BoolArray:
-    """Nodes with every resource at or below its limit, shape (nodes,).
+    """Return the nodes with every resource at or below its limit, shape (nodes,).
 
     A resource with a limit of NaN is ignored; an unknown use counts as 0.
     """
@@ -101,7 +101,7 @@ def below(percent: FloatArray, limit: ArrayLike) -> BoolArray:
 
 
 def above(percent: FloatArray, limit: ArrayLike) -> BoolArray:
-    """Nodes with at least one resource above its limit, shape (nodes,)."""
+    """Return the nodes with at least one resource above its limit, shape (nodes,)."""
     bound = np.nan_to_num(np.asarray(limit, dtype=np.float64), nan=np.inf)
     return np.asarray((np.nan_to_num(percent, nan=0.0) > bound).any(axis=-1))
 
@@ -357,7 +357,7 @@ def _amounts(
 
 
 def turns_of(turn: Turn) -> IntArray:
-    """Rank of each pod's eviction, 0 first, shape (placed,).
+    """Return the rank of each pod's eviction, 0 first, shape (placed,).
 
     The order is by priority, by quality of service, pods without the annotation that prefers no
     eviction first, and by request, the smallest first. Upstream (SortPodsBasedOnPriorityLowToHigh)

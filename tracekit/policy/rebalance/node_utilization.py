@@ -91,10 +91,10 @@ class LowNodeUtilization(Plugin):
         self.evict_from(view_of(turn, names, source=self.usage_source))
 
     def evict_from(self, view: View) -> IntArray:
-        """Containers of the view to evict, in order.
+        """Return the containers of the view to evict, in order.
 
-        There is none if a threshold is about a resource that the metrics server does not report:
-        upstream stops with an error.
+        The result is empty if a threshold is about a resource that the metrics server does not
+        report: upstream stops with an error.
         """
         if self.usage_source == "metrics_server" and self._unmeasured():
             return np.empty(0, dtype=np.int64)
@@ -136,7 +136,7 @@ class LowNodeUtilization(Plugin):
 
 
 def shifted(values: FloatArray, by: FloatArray) -> FloatArray:
-    """``values + by``; a ``by`` of NaN changes nothing, a value of NaN stays NaN."""
+    """Return ``values + by``; a ``by`` of NaN changes nothing, and a value of NaN stays NaN."""
     return np.asarray(values + np.nan_to_num(by, nan=0.0))
 
 
@@ -176,7 +176,7 @@ class HighNodeUtilization(Plugin):
         self.evict_from(view_of(turn, names, source="requests"), requests_one)
 
     def evict_from(self, view: View, requests_one: BoolArray) -> IntArray:
-        """Containers of the view to evict, in order.
+        """Return the containers of the view to evict, in order.
 
         Parameters
         ----------
@@ -228,7 +228,7 @@ class LoadSpread(RebalancePolicy):
         return self.samples
 
     def evict(self, snapshot: Snapshot) -> IntArray:
-        """Containers to evict now, from the nodes of the highest load first."""
+        """Return the containers to evict now, from the nodes of the highest load first."""
         column = snapshot.resources.index(full_name(self.resource))
         capacity = snapshot.capacity[:, column].astype(np.float64)
         excess = excess_of(snapshot.usage.average(column, self.samples), capacity)
@@ -252,7 +252,7 @@ class LoadSpread(RebalancePolicy):
 
 
 def excess_of(load_fraction: FloatArray, capacity: FloatArray) -> FloatArray:
-    """The use of each node above the mean load of the cluster, 0 for a node without a sample."""
+    """Return each node's use above the cluster's mean load; 0 for a node without a sample."""
     measured = ~np.isnan(load_fraction)
     load = np.where(measured, load_fraction, 0.0) * capacity
     level = load.sum() / max(float(capacity[measured].sum()), 1.0)

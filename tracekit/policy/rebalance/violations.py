@@ -36,7 +36,7 @@ class RemovePodsViolatingNodeAffinity(Plugin):
     preferred: Annotated[bool, About("Whether preferred affinity counts.")] = False
 
     def chosen(self, turn: Turn) -> list[int]:
-        """The pods to evict: those with a violated requirement, then those with a better node."""
+        """Return the pods with a violated requirement, then those with a better node."""
         pods = self._where(turn, self._misplaced) if self.required else []
         pods += self._where(turn, self._better_off) if self.preferred else []
         return list(dict.fromkeys(pods))

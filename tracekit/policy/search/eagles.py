@@ -46,7 +46,7 @@ def select(
 
 
 def search(positions: FloatArray, middle: FloatArray, curve: FloatArray, out: FloatArray) -> None:
-    """Search stage: ``x + across * (x - mean) + along * (x - next eagle)``.
+    """Write the search stage: ``x + across * (x - mean) + along * (x - next eagle)``.
 
     The eagle after the last is the first.
 
@@ -74,7 +74,9 @@ def swoop(
     rng: Any,
     out: FloatArray,
 ) -> None:
-    """Swoop: ``share * b + across * (x - c1 * p1) + along * (x - c2 * p2)``, share uniform.
+    """Write the swoop: ``share * b + across * (x - c1 * p1) + along * (x - c2 * p2)``.
+
+    The share is uniform in 0..1.
 
     Parameters
     ----------
@@ -162,7 +164,7 @@ POPULATION, PROPOSED = range(2)
 
 
 def hunt(flock: Flock, tools: Tools, numbers: FloatArray, iteration: int, rng: Any) -> None:
-    """One iteration of three stages; after one of them, positions or proposals are mutated."""
+    """Run one iteration of three stages; after one stage, positions or proposals are mutated."""
     positions, proposed, centred = flock.positions, flock.proposed, numbers[CENTRED] > 0.0
     middle, curve = np.empty(positions.shape[1]), np.empty((2, positions.shape[0]))
     order = np.empty(positions.shape[0], np.int64)
@@ -222,7 +224,7 @@ class EagleSearch(Search):
     t_anchor: Anchor = "origin"
 
     def numbers(self) -> tuple[float, ...]:
-        """The parameters by ``ALPHA, ANGLE, CYCLES, C1, C2, SWOOP, STAGE, MUTATED, CENTRED``."""
+        """Return the parameters in the order of the constants ``ALPHA`` to ``CENTRED``."""
         return (
             self.alpha,
             self.angle,

@@ -200,7 +200,7 @@ def shuffle(order: IntArray, rng: Any) -> None:
 
 
 def coin(rng: Any) -> int:
-    """0 or 1 with equal probability."""
+    """Return 0 or 1 with equal probability."""
     return int(rng.integers(0, 2))
 
 
@@ -243,7 +243,7 @@ def first_positions(how: int, box: FloatArray, rng: Any, out: FloatArray) -> Non
 
 
 def tent(share: float, slope: float) -> float:
-    """One step of the tent map, of a number 0..1."""
+    """Return the next iterate of the tent map from a number 0..1."""
     return slope * (share if share <= 0.5 else 1.0 - share)
 
 

@@ -56,7 +56,10 @@ class Problem:
         return len(self.lower)
 
     def evaluate(self, positions: FloatArray) -> FloatArray:
-        """Costs of positions inside the box, shape (candidates,); TracekitError for a NaN."""
+        """Return costs of positions inside the box, shape (candidates,).
+
+        Raises TracekitError for a cost of NaN.
+        """
         costs = np.asarray(self.cost(positions), dtype=np.float64)
         if costs.shape != positions.shape[:1]:
             raise TracekitError(
@@ -229,7 +232,7 @@ def against(own: FloatArray, rivals: Mapping[str, FloatArray]) -> dict[str, tupl
 
 
 def holm(probabilities: Mapping[str, float]) -> dict[str, float]:
-    """Probabilities adjusted for several tests (Holm 1979); none becomes smaller."""
+    """Adjust probabilities for several tests (Holm 1979); no probability becomes smaller."""
     ordered = sorted(probabilities, key=lambda name: (probabilities[name], name))
     adjusted, least = {}, 0.0
     for at, name in enumerate(ordered):

@@ -51,7 +51,7 @@ AT, VELOCITY, DRAWS = range(3)
 
 
 def fly(flock: Flock, tools: Tools, numbers: FloatArray, iteration: int, rng: Any) -> None:
-    """One iteration: particles move, may mutate, and store their best positions.
+    """Run one iteration: particles move, may mutate, and store their best positions.
 
     ``flock.positions`` are the best positions of the particles.
     """
@@ -114,7 +114,10 @@ def steered(
     pulls: tuple[float, float],
     bests: tuple[float, float],
 ) -> float:
-    """``w v + c1 r1 (own best - x) + c2 r2 (best of all - x)``; ``pulls`` are the products c r."""
+    """Return ``w v + c1 r1 (own best - x) + c2 r2 (best of all - x)``.
+
+    ``pulls`` are the products c r.
+    """
     return inertia * velocity + pulls[0] * (bests[0] - at) + pulls[1] * (bests[1] - at)
 
 
@@ -153,7 +156,7 @@ STEP, SHARE, WIDTH = range(3, 6)
 
 
 def build(flock: Flock, tools: Tools, numbers: FloatArray, iteration: int, rng: Any) -> None:
-    """One iteration: every bower moves, some components at random, and a mutation may follow."""
+    """Run one iteration: every bower moves, some components at random, and may then mutate."""
     positions, proposed, best, box = flock.positions, flock.proposed, flock.best, flock.box
     draws, shaken = flock.more[0], flock.more[1]
     draw(draws, rng)
@@ -207,7 +210,10 @@ def chosen(sums: FloatArray, draw: float) -> int:
 
 
 def built(own: float, other: float, elite: float, step: float, chance: float) -> float:
-    """``x + lambda * ((x_j + elite) / 2 - x)``, with ``lambda = step / (1 + chance of j)``."""
+    """Return ``x + lambda * ((x_j + elite) / 2 - x)``.
+
+    Lambda is ``step / (1 + chance of j)``.
+    """
     return own + step / (1.0 + chance) * ((other + elite) / 2 - own)
 
 
@@ -243,7 +249,7 @@ PRODUCERS, SCOUTS, SAFETY = range(3, 6)
 
 
 def forage(flock: Flock, tools: Tools, numbers: FloatArray, iteration: int, rng: Any) -> None:
-    """One iteration: sort by cost, move producers, scroungers and scouts, then maybe mutate."""
+    """Run one iteration: sort by cost, move producers, scroungers and scouts, then maybe mutate."""
     positions, proposed, best = flock.positions, flock.proposed, flock.best
     order = np.empty(len(positions), np.int64)
     by_cost(flock.costs, order)
@@ -334,19 +340,19 @@ def _scout(
 
 
 def safe_producer(own: float, rank: int, draw: float, iterations: float) -> float:
-    """``x * exp(-rank / (draw * iterations))``, with a draw in (0, 1] and ranks from 1."""
+    """Return ``x * exp(-rank / (draw * iterations))``, with a draw in (0, 1], ranks from 1."""
     moved: float = own * np.exp(-rank / (draw * iterations))
     return moved
 
 
 def hungry_scrounger(own: float, worst: float, rank: int, draw: float) -> float:
-    """``Q * exp((worst - x) / rank^2)`` with a normal Q; an overflow is clipped later."""
+    """Return ``Q * exp((worst - x) / rank^2)``, Q normal; an overflow is clipped later."""
     moved: float = draw * np.exp((worst - own) / rank**2)
     return moved
 
 
 def fleeing_scout(own: float, best: float, draw: float) -> float:
-    """``b + beta * |x - b|`` with a normal beta."""
+    """Return ``b + beta * |x - b|`` with a normal beta."""
     return best + draw * abs(own - best)
 
 

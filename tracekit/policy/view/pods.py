@@ -152,7 +152,7 @@ class Pods:
         return selected(self.labels, asks, self._count)
 
     def tolerates(self, text: int, counts: Callable[[Taint], bool]) -> BoolArray:
-        """The nodes without a counted taint that a text does not tolerate, shape (nodes,)."""
+        """Return the nodes whose counted taints a text tolerates, shape (nodes,)."""
         bears = self.texts[text].bears
         tolerated = {
             taint: not counts(taint) or any(one.tolerates(taint) for one in bears)
@@ -194,7 +194,10 @@ def pods_of(written: Written, node_ids: Sequence[str]) -> Pods:
 def plain_pods(
     services: Sequence[str], priority: IntArray | None, created_ms: IntArray, nodes: int
 ) -> Pods:
-    """Pods without recorded texts: the service counts as the owner, and all nodes are alike."""
+    """Return pods for a workload without recorded texts.
+
+    The service of a container counts as the owner, and all nodes are alike.
+    """
     ranks = [-np.inf] * len(services) if priority is None else priority.tolist()
     numbers: dict[tuple[str, float], int] = {}
     of = [numbers.setdefault(key, len(numbers)) for key in zip(services, ranks, strict=True)]

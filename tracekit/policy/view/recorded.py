@@ -55,7 +55,10 @@ class Recorded:
 
 
 def decode_recorded(inputs: Document) -> Recorded:
-    """The recorded data of a case with ``nodes`` and optional ``metrics`` and ``recent_pods``."""
+    """Return the recorded data of a case, from ``nodes``, ``metrics`` and ``recent_pods``.
+
+    ``metrics`` and ``recent_pods`` are optional.
+    """
     metrics = inputs.get("metrics") or {}
     recent = inputs.get("recent_pods") or {}
     return Recorded(

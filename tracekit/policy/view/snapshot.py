@@ -236,7 +236,7 @@ class Snapshot:
         return _declared(self.known_placed, "placed")
 
     def column(self, resource: str) -> int | None:
-        """The column of a resource by name or alias; None for a resource that the cluster lacks."""
+        """Return the column of a resource by name or alias; None if the cluster lacks it."""
         return column_of(self.resources, resource)
 
 

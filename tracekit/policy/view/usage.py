@@ -34,16 +34,16 @@ class NodeUsage(Protocol):
     requested: IntArray | None
 
     def latest(self, column: int) -> FloatArray:
-        """Fraction at the newest sample."""
+        """Return the fraction at the newest sample."""
 
     def average(self, column: int, samples: int) -> FloatArray:
-        """Mean fraction over the newest samples."""
+        """Return the mean fraction over the newest samples."""
 
     def deviation(self, column: int, samples: int) -> FloatArray:
-        """Population standard deviation of the fraction over the newest samples."""
+        """Return the population standard deviation of the fraction over the newest samples."""
 
     def peak(self, column: int, samples: int) -> FloatArray:
-        """Largest fraction over the newest samples."""
+        """Return the largest fraction over the newest samples."""
 
 
 class SeriesUsage:
@@ -80,19 +80,19 @@ class SeriesUsage:
         return int(self._fractions.shape[0])
 
     def latest(self, column: int) -> FloatArray:
-        """Fraction at the newest sample, shape (nodes,)."""
+        """Return the fraction at the newest sample, shape (nodes,)."""
         return self._over(column, 1, "max")
 
     def average(self, column: int, samples: int) -> FloatArray:
-        """Mean fraction over the newest samples, shape (nodes,)."""
+        """Return the mean fraction over the newest samples, shape (nodes,)."""
         return self._over(column, samples, "mean")
 
     def deviation(self, column: int, samples: int) -> FloatArray:
-        """Population standard deviation over the newest samples, shape (nodes,)."""
+        """Return the population standard deviation over the newest samples, shape (nodes,)."""
         return self._over(column, samples, "std")
 
     def peak(self, column: int, samples: int) -> FloatArray:
-        """Largest fraction over the newest samples, shape (nodes,)."""
+        """Return the largest fraction over the newest samples, shape (nodes,)."""
         return self._over(column, samples, "max")
 
     def _over(self, column: int, samples: int, how: str) -> FloatArray:
@@ -155,7 +155,7 @@ class History:
             self._added = steps.stop
 
     def samples_until(self, now: int, reader: Reader) -> int:
-        """The number of samples that a reader may read: complete steps up to its metric time."""
+        """Return the number of samples up to a reader's metric time; only complete steps count."""
         until = min(now - self._load.use.step_ms, reader.metric_time_ms(now))
         return bisect_right(self._times, until, 0, self._steps)
 

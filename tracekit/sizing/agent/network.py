@@ -150,7 +150,7 @@ def make_network(channels: int, cycles: int, actions: int, seed: int) -> Any:
 
 
 def act(network: Any, states: Any) -> Any:
-    """``network(states)`` up to rounding, in half the time for a few states.
+    """Return ``network(states)`` up to rounding, in half the time for a few states.
 
     Each convolution is one product of matrices over three adjacent cycles.
     """
@@ -178,7 +178,7 @@ def _names() -> tuple[str, ...]:
 
 
 def layers_of(network: Any) -> dict[str, Float32Array]:
-    """Weights and biases by the names of ``weights.layer_shapes``."""
+    """Return the weights and biases by the names of ``weights.layer_shapes``."""
     layers = zip(_names(), network.parameters(), strict=True)
     return {name: np.array(value.detach().numpy(), dtype=np.float32) for name, value in layers}
 
@@ -190,7 +190,10 @@ CPU_ONLY = "uv pip install torch --torch-backend=cpu"
 
 
 def require(module: str, what: str) -> Any:
-    """A module of the extra ``rl``; raises TracekitError with what needs it and how to install."""
+    """Import a module of the extra ``rl``.
+
+    Raises TracekitError, which names what needs the module and how to install it.
+    """
     try:
         return importlib.import_module(module)
     except ImportError:

@@ -128,7 +128,7 @@ class Trainer:
         return could
 
     def choose(self, simulation: Simulation) -> IntArray:
-        """Sizes for the due containers, by the upper bound of eq 10."""
+        """Return sizes for the due containers, by the upper bound of eq 10."""
         allowed = self.allowed(simulation, simulation.due)
         q = self.learner.values(simulation.state(simulation.due))
         return explore(q, allowed, self.taken, self.policy.exploration)
@@ -154,7 +154,7 @@ Form = Literal["root", "gamma", "off"]
 
 
 def handed_back(reward: FloatArray, steps_back: int, form: Form, gamma: float) -> FloatArray:
-    """The part of the reward ``r_t`` for the decision i, ``steps_back = t - i`` steps before.
+    """Return the part of reward ``r_t`` for the decision i, ``steps_back = t - i`` steps before.
 
     root: ``sgn(r) |r| ** (1 / (t - i + 1))``, which is eq 14 with the sign of r, as the roots of -C
     are complex. gamma: ``r gamma ** (t - i)``. off: 0.
@@ -196,7 +196,7 @@ class Agent(Protocol):
     memory: Memory
 
     def choose(self, simulation: Simulation) -> IntArray:
-        """Sizes for the due containers."""
+        """Return sizes for the due containers."""
 
     def allowed(self, simulation: Simulation, containers: IntArray) -> BoolArray:
         """Return the sizes that containers can have now."""
@@ -266,7 +266,7 @@ def double_target(
     *,
     allowed: BoolArray | None = None,
 ) -> FloatArray:
-    """Eq 4: ``y = r + gamma q_target(s', argmax_a q(s', a))``.
+    """Return the target of eq 4: ``y = r + gamma q_target(s', argmax_a q(s', a))``.
 
     Parameters
     ----------

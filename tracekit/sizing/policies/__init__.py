@@ -65,9 +65,9 @@ class Sizer(Protocol):
     """Sizes the containers of one simulation."""
 
     def size(self, view: View) -> FloatArray:
-        """Wanted limits of the due containers, shape (due, 2): cores and GB.
+        """Return the wanted limits of the due containers, shape (due, 2): cores and GB.
 
-        The environment rounds them up to sizes.
+        The environment rounds the limits up to sizes.
         """
 
 
@@ -96,14 +96,18 @@ class SizingPolicy:
         raise NotImplementedError
 
     def recommend(self, use: RecordedUse) -> Advice | None:  # noqa: ARG002 - most have none
-        """One request for each service from its recorded use; None for a policy that cannot.
+        """Return one request for each service from its recorded use.
 
-        A policy that reads 'ahead' gets the use by which it is judged.
+        The result is None if the policy cannot recommend from recorded use alone. A policy that
+        reads 'ahead' gets the use by which it is judged.
         """
         return None
 
     def profile_periods(self) -> int:
-        """The number of first periods in the profile; 0 unless the policy reads 'profile'."""
+        """Return the number of first periods in the profile.
+
+        The number is 0 unless the policy reads 'profile'.
+        """
         return 0
 
     @classmethod
@@ -167,7 +171,10 @@ def all_sizing_policies() -> dict[str, type[SizingPolicy]]:
 
 
 def parse_sizing_policy(text: str) -> SizingPolicy:
-    """The policy of a text ``NAME[param=value,...]``; ``str`` of the policy is the same text."""
+    """Return the policy of a text ``NAME[param=value,...]``.
+
+    ``str`` of the policy is the same text.
+    """
     name, given = parameters.split(text)
     listing = "tracekit list sizing_policies"
     kind = registry.pick(all_sizing_policies(), name, "sizing policy", listing=listing)

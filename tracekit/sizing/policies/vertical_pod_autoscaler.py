@@ -151,7 +151,10 @@ class Histograms:
         return exp2((time_ms - self._begin_ms[of]) / self._half_life_ms)
 
     def percentile(self, share: float) -> FloatArray:
-        """The end of the bucket in which the share of the weight is reached; 0 for no samples."""
+        """Return the end of the bucket in which the share of the weight is reached.
+
+        The end is 0 for a histogram without samples.
+        """
         filled = self._weights >= EPSILON
         begun = np.logical_or.accumulate(filled, axis=1)
         sums = np.cumsum(np.where(begun, self._weights, 0.0), axis=1)
@@ -220,7 +223,10 @@ class Aggregates:
             return cut((base + cut(base * margin)) * np.reshape(scale, (-1, 1)))
 
     def confidence(self, multiplier: float, exponent: int) -> FloatArray:
-        """The scale of a bound, by days of history and at most a minute for each CPU sample."""
+        """Return the factor of a bound by the days of history.
+
+        Each CPU sample counts for at most a minute of history.
+        """
         lived = np.where(self._samples > 0, self._last_ms - self._first_ms, 0.0)
         days = np.minimum(lived, self._samples * MS_PER_MINUTE) / MS_PER_DAY
         with np.errstate(divide="ignore"):
@@ -228,7 +234,7 @@ class Aggregates:
 
 
 def cut(amounts: FloatArray) -> FloatArray:
-    """Amounts truncated to whole numbers, at most ``MOST``; 0 for NaN."""
+    """Truncate amounts to whole numbers, at most ``MOST``; NaN becomes 0."""
     return np.asarray(np.clip(np.trunc(np.nan_to_num(amounts, nan=0.0)), 0.0, MOST))
 
 
@@ -276,7 +282,7 @@ class VerticalPodAutoscaler(SizingPolicy):
         return Recommender(self, given)
 
     def recommend(self, use: RecordedUse) -> Advice:
-        """Target and bounds of each service from all its samples."""
+        """Return target and bounds of each service from all its samples."""
         seen = self.aggregates(len(use.services), use.service[use.measured])
         for now, cpu, memory in zip(use.times_ms.tolist(), *use.values, strict=True):
             for add, values in ((seen.add_cpu, cpu), (seen.add_memory, memory)):
@@ -289,7 +295,7 @@ class VerticalPodAutoscaler(SizingPolicy):
         return Advice(target, lower, upper)
 
     def aggregates(self, services: int, of: IntArray) -> Aggregates:
-        """Histograms and peaks without samples."""
+        """Return histograms and peaks without samples."""
         return Aggregates(services, of, self.half_life_hours * MS_PER_HOUR)
 
     def target_of(self, seen: Aggregates) -> FloatArray:
@@ -297,7 +303,7 @@ class VerticalPodAutoscaler(SizingPolicy):
         return self._at_least(seen.amounts(self.target, self.margin))
 
     def bounds_of(self, seen: Aggregates) -> tuple[FloatArray, FloatArray]:
-        """Lower and upper bounds, which are wider for a shorter history."""
+        """Return the lower and upper bounds, which are wider for a shorter history."""
         low, high = (
             self._at_least(seen.amounts(share, self.margin, seen.confidence(*by)))
             for share, by in ((self.lower, LOWER), (self.upper, UPPER))
@@ -320,7 +326,10 @@ class Recommender:
         self._seen = 0
 
     def size(self, view: View) -> FloatArray:
-        """The target of each due container, or with ``bounds`` its limit within the bounds."""
+        """Return the target of each due container.
+
+        With ``apply=bounds`` a limit within the bounds stays, except after an out-of-memory kill.
+        """
         for use in view.served(self._seen).swapaxes(0, 1):
             self.add(use)
         out = view.overflowed[:, 1]
@@ -339,7 +348,7 @@ class Recommender:
         return self._policy.target_of(self._aggregates) / (1, BYTES_PER_GIB)
 
     def bounds(self) -> tuple[FloatArray, FloatArray]:
-        """Lower and upper bounds of every container, in cores and GB."""
+        """Return the lower and upper bounds of every container, in cores and GB."""
         low, high = self._policy.bounds_of(self._aggregates)
         return low / (1, BYTES_PER_GIB), high / (1, BYTES_PER_GIB)
 

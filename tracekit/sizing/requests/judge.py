@@ -63,7 +63,7 @@ class Judged:
 
 
 def windows_of(use: RecordedUse) -> list[slice]:
-    """Windows of steps, whose lengths differ by at most a step; few steps give fewer windows."""
+    """Return windows of steps, of equal length within a step; few steps give fewer windows."""
     bounds = np.linspace(0, len(use.times_ms), min(WINDOWS, len(use.times_ms)) + 1).astype(int)
     return [slice(int(a), int(b)) for a, b in itertools.pairwise(bounds)]
 

@@ -49,7 +49,7 @@ class NoUseError(TracekitError):
 
 
 def read_use(store: Store) -> RecordedUse:
-    """Requests, lifetimes and samples of every listed container that ran.
+    """Read requests, lifetimes and samples of every listed container that ran.
 
     Raises
     ------

@@ -37,7 +37,7 @@ def measured(study: Study) -> list[str]:
 
 
 def amount(value: float | None, resource: str) -> str:
-    """An amount in the shown unit, without the unit: three digits, or a whole number from 100."""
+    """Return the text of an amount without its unit, with about three digits; '-' for None."""
     if value is None:
         return "-"
     shown = value / UNITS[resource][2]
@@ -57,7 +57,10 @@ _LITTLE = 1e-6
 
 
 def by_change(study: Study) -> pl.DataFrame:
-    """The rows that change, by the share of all requests of a resource, the largest first."""
+    """Return the rows whose requests change, the largest change first.
+
+    A change counts by its share of all requests of the resource.
+    """
     rows = services(study).filter(pl.col("resource").is_in(measured(study)))
     whole = {name: _whole(one) for name, one in totals(study).items()}
     part = pl.col("freed").abs() / pl.col("resource").replace_strict(whole)

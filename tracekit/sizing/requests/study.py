@@ -52,7 +52,7 @@ def recommend_requests(
     load: Workload | None = None,
     progress: Progress = SILENT,
 ) -> Study:
-    """Requests of services by policies, judged by use that the policies have not seen.
+    """Recommend requests of services by policies, and judge them by use that the policies lack.
 
     Parameters
     ----------
@@ -65,19 +65,20 @@ def recommend_requests(
     -------
     Study
         ``services`` has a row for each policy, service and resource, the policy ``now`` first.
-        ``containers`` is their mean number in the judged time. ``request_now`` is the request of
-        one container, or of a pod's containers together; null for none. ``recommended`` is null if
-        the service has no use to learn from, if its use grows, or if it would be at risk with less
-        (``kept_at_risk``): then the present request stays. The policy leaves a request between
-        ``lower`` and ``upper``. ``reserved_now`` and ``reserved_then`` are the amounts that the
-        scheduler reserves, with init containers and overhead; ``freed`` is their difference over
-        all containers. ``use_p50``, ``use_p95`` and ``use_max`` are of a container over the whole
-        record. ``above_share`` is the share of judged container-steps with a use above the request,
-        ``excess_mean`` and ``excess_max`` the use above it, ``beyond_limit_share`` the share with a
-        use above a limit changed in proportion, ``at_risk`` whether ``above_share`` is too high.
-        ``policies`` has a row for each policy and resource over all services, with 95 % intervals
-        over windows. ``growth`` has the daily growth of services with two days of use or more.
-        ``about`` has ``use_over_requested`` of the whole record, by resource.
+        ``containers`` is their mean number in the judged time. ``request_now`` is the request
+        of one container, or of a pod's containers together; null for none. ``recommended`` is
+        null if the service has no use to learn from, if its use grows, or if it would be at
+        risk with less (``kept_at_risk``): then the present request stays. The policy leaves a
+        request between ``lower`` and ``upper``. ``reserved_now`` and ``reserved_then`` are the
+        amounts that the scheduler reserves, with init containers and overhead; ``freed`` is
+        their difference over all containers. ``use_p50``, ``use_p95`` and ``use_max`` are of a
+        container over the whole record. ``above_share`` is the share of judged container-steps
+        with a use above the request, ``excess_mean`` and ``excess_max`` the use above it,
+        ``beyond_limit_share`` the share with a use above a limit changed in proportion,
+        ``at_risk`` whether ``above_share`` is too high. ``policies`` has a row for each policy
+        and resource over all services, with 95 % intervals over windows. ``growth`` has the
+        daily growth of services with two days of use or more. ``about`` has
+        ``use_over_requested`` of the whole record, by resource.
 
     Raises
     ------
@@ -114,10 +115,11 @@ def recommended(
     load: Workload | None = None,
     progress: Progress = SILENT,
 ) -> Study | None:
-    """The study with default policies, written to ``out`` if given; None without a basis for it.
+    """Return the study with default policies, written to ``out`` if given.
 
-    A store has no basis if its sizes are assumed or inferred, or if its use is not recorded or too
-    short. ``--assume requests=sized:OUT`` replays the whole record with the recommended requests.
+    The result is None for a store without a basis for recommendations. A store has no basis if its
+    sizes are assumed or inferred, or if its use is not recorded or too short. ``--assume
+    requests=sized:OUT`` replays the whole record with the recommended requests.
     """
     if quantities(store)["requests"] != RECORDED:
         return None
@@ -271,7 +273,7 @@ def _facts(
 
 
 def margin_of(policy: SizingPolicy) -> float:
-    """The share that a policy adds to recorded use for safety; 0 for a policy without a margin."""
+    """Return the share that a policy adds to recorded use; 0 for a policy without a margin."""
     return float(getattr(policy, "margin", 0.0))
 
 

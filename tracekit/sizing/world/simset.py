@@ -73,7 +73,10 @@ class Settings:
         return np.stack([cores.ravel(), memory.ravel()], axis=1).astype(np.float64)
 
     def index_of(self, limits: FloatArray) -> IntArray:
-        """Positions of limits, shape (..., 2), among the sizes: 4 (c - 1) + (g - 1) by default."""
+        """Return positions of limits, shape (..., 2), among the sizes.
+
+        By default the position is 4 (c - 1) + (g - 1) for c cores and g GB.
+        """
         whole = np.asarray(limits).astype(np.int64)
         return np.asarray(self.largest_gb * (whole[..., 0] - 1) + whole[..., 1] - 1)
 
@@ -224,7 +227,7 @@ def nodes_for(settings: Settings, containers: int) -> int:
 
 
 def build_world(part: SimulationSet, settings: Settings) -> World:
-    """The fixed arrays for a part: its needs and calls, and nodes of alternating specification.
+    """Return the fixed arrays for a part: its needs and calls, and nodes of alternating size.
 
     The throughput of a container is the larger number of incoming and outgoing calls, as the first
     container of a chain has no caller in the set.

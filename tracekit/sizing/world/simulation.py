@@ -199,7 +199,10 @@ class View:
         return self.simulation.arrays.overflowed[self.due]
 
     def served(self, since: int) -> FloatArray:
-        """The amounts served to all containers from a period on, shape (containers, periods, 2)."""
+        """Return the amounts served to all containers from a period on.
+
+        The result has shape (containers, periods, 2).
+        """
         begin = self.simulation.start + since
         return self.simulation.arrays.served[:, begin : self.simulation.now]
 

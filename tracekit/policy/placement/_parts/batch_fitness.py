@@ -245,7 +245,7 @@ _JUDGE = Direct(_COMPILED)
 
 
 def judge(nodes: IntArray, case: Case) -> tuple[FloatArray, BoolArray]:
-    """Fitness of every proposal, and the containers that have room in it.
+    """Return the fitness of every proposal, and which of its containers have room.
 
     Parameters
     ----------

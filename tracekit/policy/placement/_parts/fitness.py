@@ -66,7 +66,7 @@ def excess(load: Any, tcrit: Any) -> Any:
 
 
 def within(position: Any, nodes: int) -> Any:
-    """A position clipped so that its whole part is a node's number; for arrays and numbers."""
+    """Clip a position so that its whole part is a node's number; for arrays and numbers."""
     return np.maximum(np.minimum(position, nodes - 1e-9), 0.0)
 
 
@@ -155,7 +155,7 @@ class FitnessPolicy(PlacementPolicy):
         return self.samples if "peak" in (self.basis, self.left_basis) else 1
 
     def score(self, snapshot: Snapshot, container: Container, nodes: IntArray) -> Scores:
-        """Fitness of the container on each node, -0.1 .. 1.9 on nodes with room."""
+        """Return the fitness of the container on each node, -0.1 .. 1.9 on nodes with room."""
         ground = self.ground(snapshot, nodes)
         remaining, load = self._parts(ground, container)
         score = remaining.sum(axis=1) + load.sum(axis=1)
@@ -164,7 +164,10 @@ class FitnessPolicy(PlacementPolicy):
         return np.asarray(score)
 
     def admits(self, snapshot: Snapshot, container: Container, nodes: IntArray) -> BoolArray:
-        """Nodes with room for the request beside their use; with ``hard``, below critical loads."""
+        """Return which nodes have room for the request in addition to their present use.
+
+        With ``tcrit_mode=hard`` the load of every resource must also stay within its critical load.
+        """
         ground = self.ground(snapshot, nodes)
         request = self.request(ground, container)
         room = is_enough(request, ground.total - ground.used)
@@ -186,7 +189,7 @@ class FitnessPolicy(PlacementPolicy):
         return parts
 
     def ground(self, snapshot: Snapshot, nodes: IntArray) -> Ground:
-        """Capacities and use of some nodes."""
+        """Return the capacities and the use of some nodes."""
         pairs = [(name, snapshot.column(name)) for name in FOUR.values()]
         names = tuple(name for name, column in pairs if column is not None)
         columns = tuple(column for _, column in pairs if column is not None)
@@ -208,7 +211,7 @@ class FitnessPolicy(PlacementPolicy):
         return kind_of(self.request(ground, container), total, ground.names)
 
     def mu(self, ground: Ground) -> FloatArray:
-        """Weights of free amounts, shape (kinds, resources), of sum 1 for each kind."""
+        """Return the weights of free amounts, shape (kinds, resources), of sum 1 for each kind."""
         if self.left_weights:
             return np.tile(_weights(self.left_weights, ground), (3, 1))
         leading = np.array([name in THROTTLED for name in ground.names])
@@ -218,11 +221,11 @@ class FitnessPolicy(PlacementPolicy):
         return np.asarray(rows / rows.sum(axis=1, keepdims=True))
 
     def nu(self, ground: Ground) -> FloatArray:
-        """Weights of the loads, shape (resources,), of sum 1."""
+        """Return the weights of the loads, shape (resources,), of sum 1."""
         return _weights(self.load_weights, ground)
 
     def critical(self, ground: Ground) -> FloatArray:
-        """Critical loads, shape (resources,)."""
+        """Return the critical loads, shape (resources,)."""
         given = {FOUR[name]: load for name, load in self.critical_loads}
         return np.array([given.get(name, self.tcrit) for name in ground.names])
 

@@ -21,14 +21,17 @@ from tracekit.policy.view.snapshot import Container, Snapshot
 
 
 def quotient(top: Any, bottom: Any) -> Any:
-    """The whole part of ``top / bottom``, exact for integers; a ``bottom`` below 1 counts as 1."""
+    """Return the whole part of ``top / bottom``, exact for integers.
+
+    A ``bottom`` below 1 counts as 1.
+    """
     least = np.maximum(bottom, 1)
     whole = np.result_type(top, least).kind == "i"
     return top // least if whole else np.floor(top / least)
 
 
 def either(condition: Any, first: Any, second: Any) -> Any:
-    """``first`` where the condition holds, else ``second``."""
+    """Return ``first`` where the condition holds, else ``second``."""
     return np.where(condition, first, second)
 
 
@@ -142,7 +145,7 @@ class Formula:
         return np.asarray(self.total(total, weights))
 
     def corner(self, sizes: IntArray, wanted: IntArray) -> IntArray | FloatArray:
-        """An upper bound of the scores of some nodes, shape (1,), for the index of the fast engine.
+        """Return an upper bound of the scores of some nodes, shape (1,).
 
         It is the score of a node with the best size and the best request of all nodes in each
         resource, where the request is at most the size. With ``alike`` it is the score of the least

@@ -80,7 +80,7 @@ class Load:
     deviation: FloatArray
 
     def amounts(self, capacity: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Average and deviation in the unit of the capacity, each of shape (candidates,)."""
+        """Return average and deviation in the capacity's unit, each of shape (candidates,)."""
         return self.average * capacity / 100, self.deviation * capacity / 100
 
 
@@ -160,7 +160,10 @@ class Claims:
 
 
 def effective_request(pod: Pod) -> dict[str, int]:
-    """``max(sum of containers, each init container) + overhead``; sidecars are init containers."""
+    """Return ``max(sum of containers, each init container) + overhead`` of a pod.
+
+    Sidecars count as init containers.
+    """
     return _effective(pod, lambda container: container.requests)
 
 
@@ -201,7 +204,7 @@ def pods_claims(pods: tuple[Pod, ...]) -> Claims:
 def mu_sigma(
     capacity: FloatArray, request: Any, used: FloatArray, deviation: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
-    """Mean with the request, and deviation, as fractions of capacity in 0..1.
+    """Return the mean load with the request, and its deviation, as fractions of capacity in 0..1.
 
     All arguments are in one unit, of shape (candidates,). The result is 0 for a capacity of 0; else
     NaN stays NaN.
@@ -219,7 +222,10 @@ def portion(amount: Any, capacity: Any) -> Any:
 
 
 def metric_provider(arguments: Mapping[str, Any]) -> str:
-    """The type of the metric provider; the metrics server without a provider or a watcher."""
+    """Return the type of the metric provider.
+
+    Without a provider it is the metrics server, or empty if a watcher's address is given.
+    """
     given = arguments.get("metric_provider") or ""
     named = given.get("type") or "" if isinstance(given, Mapping) else str(given)
     return named or ("" if arguments.get("watcher_address") else "KubernetesMetricsServer")
@@ -267,14 +273,14 @@ def shape(mean: Any, second: Any) -> tuple[Any, Any]:
 
 
 def fit(mean: ArrayLike, second: ArrayLike) -> tuple[FloatArray, FloatArray]:
-    """``shape`` of arguments that broadcast, without a warning."""
+    """Return ``shape`` of arguments that broadcast, without numpy's warnings."""
     first, other = np.broadcast_arrays(np.asarray(mean, np.float64), np.asarray(second, np.float64))
     with np.errstate(divide="ignore", over="ignore"):
         return shape(first, other)
 
 
 def cumulative(alpha: ArrayLike, beta: ArrayLike, at: ArrayLike) -> FloatArray:
-    """P(X <= at), the regularised incomplete beta function; 0 outside its domain."""
+    """Return P(X <= at) of the Beta distribution; 0 outside its domain."""
     a, b, x = (np.asarray(one, np.float64) for one in (alpha, beta, at))
     defined = (a > 0) & (b > 0) & np.isfinite(a) & np.isfinite(b) & (x >= 0) & (x <= 1)
     inside = (a, b, x) if defined.all() else (np.where(defined, one, 0.5) for one in (a, b, x))
@@ -306,7 +312,10 @@ def moments(alpha: float, beta: float) -> tuple[float, float, float]:
 
 
 def measured_fraction(snapshot: Snapshot, column: int) -> FloatArray:
-    """Fraction of capacity at the newest sample, shape (nodes,); NaN without a measurement."""
+    """Return the used fraction of capacity at the newest sample, shape (nodes,).
+
+    The fraction is NaN for a node without a measurement.
+    """
     try:
         return snapshot.usage.latest(column)
     except IndexError:  # a history of cpu and memory alone
@@ -314,13 +323,16 @@ def measured_fraction(snapshot: Snapshot, column: int) -> FloatArray:
 
 
 def used_amount(snapshot: Snapshot, column: int) -> FloatArray:
-    """The amount used at the newest sample, or the amount requested without one, shape (nodes,)."""
+    """Return the amount used at the newest sample, shape (nodes,).
+
+    For a node without a sample it is the requested amount.
+    """
     measured = measured_fraction(snapshot, column) * snapshot.capacity[:, column]
     return np.asarray(measured_or_requested(measured, snapshot.requested[:, column]))
 
 
 def used_fraction(snapshot: Snapshot, column: int) -> FloatArray:
-    """``used_amount`` over capacity, shape (nodes,); 0 for a node without the resource."""
+    """Return ``used_amount`` over capacity, shape (nodes,); 0 for a node without the resource."""
     capacity = snapshot.capacity[:, column]
     return np.asarray(ratio(used_amount(snapshot, column), capacity, otherwise=0.0))
 
@@ -340,7 +352,7 @@ def measured_or_requested(measured: Any, requested: Any) -> Any:
 
 
 def ratio(part: Any, whole: Any, otherwise: float) -> Any:
-    """``part / whole``, or ``otherwise`` for a whole of 0."""
+    """Return ``part / whole``, or ``otherwise`` for a whole of 0."""
     some = whole > 0
     return either(some, part / either(some, whole, 1.0), otherwise)
 
@@ -351,7 +363,7 @@ def left_of(used: Any) -> Any:
 
 
 def has_room(snapshot: Snapshot, column: int, container: Container, nodes: IntArray) -> IntArray:
-    """Candidates whose use with the container's request is within capacity.
+    """Return the candidates whose use with the container's request is within capacity.
 
     Returns
     -------

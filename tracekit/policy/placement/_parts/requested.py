@@ -30,17 +30,17 @@ MAX_SCORE = {"legacy_int": 10, "modern_int": 100}
 
 
 def balance(fractions: FloatArray) -> IntArray:
-    """``trunc(100 * (1 - deviation))``, 50..100."""
+    """Return ``trunc(100 * (1 - deviation))``, 50..100."""
     return np.asarray(of_deviation(deviation(fractions))).astype(np.int64)
 
 
 def balance_change(fractions: FloatArray, before: FloatArray) -> IntArray:
-    """``50 + (50 + S - S0) div 2``, with the scores S with and S0 without the container."""
+    """Return ``50 + (50 + S - S0) div 2``, of the scores S with and S0 without the container."""
     return 50 + (50 + balance(fractions) - balance(before)) // 2
 
 
 def deviation(fractions: FloatArray) -> FloatArray:
-    """Population deviation over the resources that count; half the distance of two resources.
+    """Return the population deviation of the fractions, or for two half of their distance.
 
     Both forms are equal in exact arithmetic. For two resources upstream uses the second one, whose
     last bit decides the truncation.
@@ -64,7 +64,7 @@ def deviation(fractions: FloatArray) -> FloatArray:
 def legacy_balance(
     cpu: FloatArray, memory: FloatArray, volumes: FloatArray, max_score: int
 ) -> IntArray:
-    """``trunc((1 - |cpu - memory|) * max_score)``; 0 if a fraction is 1 or more.
+    """Return ``trunc((1 - |cpu - memory|) * max_score)``; 0 if a fraction is 1 or more.
 
     If volumes count, the variance of the three fractions replaces the distance.
     """
@@ -117,7 +117,7 @@ VOLUMES = "volumes"
 
 
 def requested(snapshot: Snapshot, container: Container, nodes: IntArray) -> IntArray:
-    """Requests on each node with the incoming container, shape (candidates, 2)."""
+    """Return the requests on each node with the incoming container, shape (candidates, 2)."""
     incoming = in_whole_cores(container).nonzero_request[: len(BASE)]
     return np.asarray(snapshot.nonzero_requested[nodes, : len(BASE)] + incoming)
 
@@ -140,7 +140,11 @@ def half_sum(total: Any, weights: Any) -> Any:  # noqa: ARG001
 def legacy_fractions(
     snapshot: Snapshot, container: Container, nodes: IntArray, *, volumes: bool
 ) -> dict[str, FloatArray]:
-    """Requested over allocatable; 1 for a resource that a node lacks, NaN for uncounted volumes."""
+    """Return requested over allocatable amounts, by resource.
+
+    The fraction is 1 for cpu or memory that a node lacks. That of volumes is NaN if volumes do not
+    count, and for a node without a limit of volumes.
+    """
     allocatable = snapshot.allocatable[nodes, : len(BASE)]
     wanted = requested(snapshot, container, nodes) / np.maximum(allocatable, 1)
     cpu, memory = np.where(allocatable > 0, wanted, 1.0).T
@@ -190,7 +194,7 @@ class TenthsPolicy(PlacementPolicy):
     def explain(
         self, snapshot: Snapshot, container: Container, nodes: IntArray
     ) -> dict[str, FloatArray]:
-        """The share of each resource on the score's scale; 0 for a resource that a node lacks."""
+        """Return each resource's share on the score's scale; 0 if a node lacks the resource."""
         formula = self.score_formula()
         parts = {} if formula is None else formula.explain(snapshot, container, nodes)
         return {name: np.nan_to_num(part) for name, part in parts.items()}
@@ -203,25 +207,25 @@ _TOO_LARGE = 2.0**63
 
 
 def half_away(values: ArrayLike) -> IntArray:
-    """Nearest integer, halves away from zero (``math.Round``); same shape as ``values``."""
+    """Round to the nearest integer, halves away from zero (``math.Round``); the shape stays."""
     return to_int(rounded(np.asarray(values, dtype=np.float64)))
 
 
 def rounded(value: Any) -> Any:
-    """``half_away`` as a float, for arrays and, compiled, for numbers."""
+    """Return ``half_away`` as a float, for arrays and, compiled, for numbers."""
     whole = np.trunc(value)
     return either(np.abs(value - whole) >= 0.5, whole + np.copysign(1.0, value), whole)
 
 
 def to_int(values: ArrayLike) -> IntArray:
-    """Floats truncated to int64; a value that does not fit gives the least int64, as on x86-64."""
+    """Truncate floats to int64; a value that does not fit gives the least int64, as on x86-64."""
     given = np.asarray(values, dtype=np.float64)
     fits = np.abs(given) < _TOO_LARGE
     return np.where(fits, np.where(fits, given, 0.0).astype(np.int64), _INT64_MIN)
 
 
 def divide(numerator: Any, denominator: Any) -> IntArray:
-    """Integer quotient truncated toward zero; 0 for a denominator of 0."""
+    """Return the integer quotient truncated toward zero; 0 for a denominator of 0."""
     top, bottom = np.asarray(numerator, np.int64), np.asarray(denominator, np.int64)
     safe = np.where(bottom == 0, 1, bottom)
     quotient = np.abs(top) // np.abs(safe)

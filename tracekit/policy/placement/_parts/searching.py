@@ -29,7 +29,7 @@ IMBALANCE_WEIGHT = 100.0
 
 
 def decode(position: FloatArray, nodes: int) -> IntArray:
-    """Node numbers of components: the whole part, clipped to 0 .. nodes - 1."""
+    """Return the node numbers of components: the whole parts, clipped to 0 .. nodes - 1."""
     return np.asarray(within(position, nodes)).astype(np.int64)
 
 
@@ -122,7 +122,10 @@ class BatchFitness:
         )
 
     def without(self, left_out: BoolArray) -> BatchFitness:
-        """The fitness with all nodes closed to the containers ``left_out``, shape (batch,)."""
+        """Return this fitness with all nodes closed to some containers.
+
+        ``left_out`` marks these containers, shape (batch,).
+        """
         shut = self._case.open_nodes
         every = np.ones((len(left_out), len(self._case.free)), np.bool_) if not len(shut) else shut
         left, unknown = every & ~left_out[:, None], np.full_like(self._case.alone, np.inf)
@@ -134,7 +137,7 @@ class BatchFitness:
         return other
 
     def fitness(self, nodes: IntArray) -> tuple[FloatArray, BoolArray]:
-        """Fitness of each proposal, and the containers that have room in it.
+        """Return the fitness of each proposal, and which of its containers have room.
 
         Parameters
         ----------
@@ -147,7 +150,10 @@ class BatchFitness:
         return self._judge(nodes, self._case)
 
     def compiled_cost(self, order: IntArray) -> CompiledCost:
-        """Minus the fitness of positions, decoded by an order of nodes, for compiled code."""
+        """Return the cost of positions, minus their fitness, for compiled code.
+
+        ``order`` has the node of each whole number in a position.
+        """
         return self._compiled_cost(order, self._case)
 
 

@@ -39,7 +39,7 @@ class Judged:
 
 
 def ahp(judgements: FloatArray) -> Judged:
-    """Weights of criteria from pairwise judgements.
+    """Compute weights of criteria from pairwise judgements.
 
     Parameters
     ----------
@@ -61,9 +61,10 @@ def ahp(judgements: FloatArray) -> Judged:
 
 
 def entropy_weights(matrix: FloatArray) -> FloatArray:
-    """Weights of columns by their information about the rows, shape (columns,), of sum 1.
+    """Return the weights of columns by their information about the rows, of sum 1.
 
-    A column of zeros has no information; if no column has any, all weights are equal.
+    The result has shape (columns,). A column of zeros has no information; if no column has any, all
+    weights are equal.
 
     Parameters
     ----------
@@ -83,26 +84,26 @@ def entropy_weights(matrix: FloatArray) -> FloatArray:
 def gain_of(s_ln_s: Any, rows: Any) -> Any:
     """Return one minus the normalised entropy of a column with ``rows`` values.
 
-    ``s_ln_s`` is the sum of ``s ln s`` over the shares of the values. A result that only rounding
-    keeps from 0 is 0.
+    ``s_ln_s`` is the sum of ``s ln s`` over the shares of the values. The result is 0 for a single
+    row, and where only rounding keeps it from 0.
     """
     gain = 1.0 + s_ln_s / np.log(np.maximum(rows, 2))
     return either((rows > 1) & (gain >= NOISE), gain, 0.0)
 
 
 def of_sum_one(weights: FloatArray, otherwise: FloatArray) -> FloatArray:
-    """Weights over their sum; ``otherwise`` for a sum of 0."""
+    """Return the weights divided by their sum; ``otherwise`` for a sum of 0."""
     total = weights.sum()
     return weights / total if total > 0 else otherwise
 
 
 def of_gains(gains: FloatArray) -> FloatArray:
-    """Weights from the information of each column; equal weights if no column has any."""
+    """Return weights from the information of each column; equal ones if no column has any."""
     return of_sum_one(gains, np.full(len(gains), 1.0 / len(gains)))
 
 
 def combine(subjective: FloatArray, objective: FloatArray, linear: bool) -> FloatArray:
-    """One weight from two: their product, or with ``linear`` their mean; of sum 1.
+    """Return the product of two weights of each criterion, or with ``linear`` their mean; of sum 1.
 
     If every product is 0, the subjective weights are the result.
     """
@@ -169,7 +170,7 @@ def present(snapshot: Snapshot) -> dict[str, int]:
 
 
 def by_kind(kind: int, resources: list[str], dominance: float) -> FloatArray:
-    """Judgements in which the resources of a kind matter ``dominance`` times more than others."""
+    """Return judgements in which a kind's resources matter ``dominance`` times more than others."""
     ahead = {COMPRESSIBLE: dominance, INCOMPRESSIBLE: 1.0 / dominance, BALANCED: 1.0}[kind]
     importance = np.array([ahead if name in THROTTLED else 1.0 for name in resources])
     return np.asarray(importance[:, None] / importance[None, :])
