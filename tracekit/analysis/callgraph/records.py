@@ -134,8 +134,7 @@ def agreed(ids: Int32Array, group: IntArray, groups: int) -> Int32Array:
 def most(ids: Int32Array, group: IntArray, groups: int) -> Int32Array:
     """Return the id that most known ids of each group have, int32 of shape (groups,).
 
-    A group without a known id gets ``UNKNOWN``. A group in which no id makes up more than half of
-    the known ids gets ``SEVERAL``.
+    ``UNKNOWN`` where no id is known, ``SEVERAL`` where no id is more than half of the known ones.
     """
     shared = agreed(ids, group, groups)
     counted = np.flatnonzero((ids >= 0) & (group >= 0))
