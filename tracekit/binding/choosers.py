@@ -66,7 +66,7 @@ def bind_on(
 
 
 def whole_cores(state: VcpuState, free: IntArray, size: int) -> IntArray:
-    """``size`` of the free places of a socket, free cores first, in ascending order.
+    """Return ``size`` of the free places of a socket, ascending; free cores are used first.
 
     Parameters
     ----------
@@ -111,12 +111,12 @@ class Chooser(Protocol):
     def choose(
         self, state: VcpuState, instance: int, size: int, rng: np.random.Generator
     ) -> tuple[int, int, IntArray] | None:
-        """Host, socket and places; a socket of -1 without places; None without room now."""
+        """Return host, socket and places (-1, none for unbound containers); None without room."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Interference:
-    """Host, socket and vCPUs where the predicted interference is lowest (CN116795487A)."""
+    """A chooser of vCPUs where the predicted interference is lowest (CN116795487A)."""
 
     name: ClassVar[str] = "interference"
 
@@ -147,7 +147,7 @@ class Interference:
         size: int,
         rng: np.random.Generator,  # noqa: ARG002
     ) -> tuple[int, int, IntArray] | None:
-        """Return the lowest score; ties by host, socket and first vCPU."""
+        """Return the lowest score's host, socket and places; ties by host, socket, first vCPU."""
         if size == 0:
             return _unbound(state, instance, anti_affinity=self.anti_affinity)
         best = state.least_interference(
@@ -165,7 +165,7 @@ class Interference:
 
 @dataclass(frozen=True, kw_only=True)
 class HostThenBind:
-    """A host chosen by its free vCPUs, and then vCPUs of one of its sockets."""
+    """A chooser of a host by its free vCPUs, and then of vCPUs of one of its sockets."""
 
     name: ClassVar[str] = "host_then_bind"
 
@@ -191,7 +191,7 @@ class HostThenBind:
     def choose(
         self, state: VcpuState, instance: int, size: int, rng: np.random.Generator
     ) -> tuple[int, int, IntArray] | None:
-        """Return the first of the best hosts, with a socket and places."""
+        """Return the first of the best hosts, with a socket and places; None without room."""
         if size == 0:
             return _unbound(state, instance, anti_affinity=self.anti_affinity)
         room = state.hosts_with_room(size)
@@ -207,7 +207,7 @@ class HostThenBind:
 
 @dataclass(frozen=True, kw_only=True)
 class Following:
-    """Hosts that another replay chose, -1 for an instance without one, with vCPUs on them."""
+    """A chooser of the hosts that another replay chose, -1 for none, and of vCPUs on them."""
 
     label: str
     host: IntArray
@@ -216,7 +216,7 @@ class Following:
     def choose(
         self, state: VcpuState, instance: int, size: int, rng: np.random.Generator
     ) -> tuple[int, int, IntArray] | None:
-        """Return the host of the replay, without places if no socket of it has room."""
+        """Return the replay's host, with socket -1 and no places if no socket has room."""
         host = int(self.host[instance])
         if host < 0:
             return None
@@ -251,7 +251,7 @@ RECORDED = "recorded"
 
 @dataclass(frozen=True, kw_only=True)
 class Follow:
-    """Hosts by a placement policy, and vCPUs on them by ``bind``."""
+    """A chooser of hosts by a placement policy, and of vCPUs on them by ``bind``."""
 
     policy: Entrant
     bind: Bind
@@ -266,7 +266,7 @@ class Way:
 
 
 def parse_ways(texts: Iterable[str]) -> tuple[Way, ...]:
-    """Return the ways to bind of texts, each once.
+    """Return the ways to bind that these texts name, each way once.
 
     A text is ``recorded``, ``interference[...]``, ``host_then_bind[...]``, a name of ``NAMED``, or
     ``POLICY+BIND`` with any placement policy.
@@ -312,7 +312,7 @@ class Recorded:
     """The recorded hosts and vCPUs of containers.
 
     A container has its recorded number of vCPUs, whatever its request (``size``). It is unbound on
-    its host if another container has one of them, or if they are on several sockets.
+    its host if another container has one of these vCPUs, or they are on several sockets.
 
     Parameters
     ----------
@@ -325,7 +325,7 @@ class Recorded:
     places: Sequence[IntArray]
 
     def size(self, wanted: IntArray) -> IntArray:
-        """The recorded number of vCPUs of each container, or the wanted number if it is unknown."""
+        """Return the recorded number of vCPUs of each container; the wanted number if unknown."""
         had = np.array([len(places) for places in self.places], dtype=np.int64)
         return np.where(had > 0, had, wanted)
 
@@ -366,7 +366,7 @@ def recorded_bindings(store: Store) -> dict[str, tuple[str, str]]:
 
 
 def bindings_of_fit(folder: Path) -> dict[str, tuple[str, str]]:
-    """As ``recorded_bindings``, from the rows of a fit; empty for a proxy."""
+    """Return what ``recorded_bindings`` does, from the folder of a fit; empty for a proxy."""
     try:
         rows = read_frame(folder / "bindings.parquet").select("container", "node", "vcpus")
     except (OSError, pl.exceptions.PolarsError):

@@ -33,12 +33,13 @@ class VcpuOutcome:
     Parameters
     ----------
     node, placed_ms, socket : int64, shape (containers,)
-        -1 for a container that was never placed; the socket of the room is -1 for an unbound one.
+        -1 for a container that was never placed. ``socket`` is also -1 for a placed container
+        that has no vCPUs of its own.
     vcpus : list of list of int
         The vCPU ids of each container on its host.
     inflation : float64, shape (containers,)
-        The mean of a container's score over its sampling steps, as a fraction of its own vCPUs; NaN
-        for a container without a step.
+        The mean of a container's score over its sampling steps, as a fraction of its own vCPUs;
+        NaN for a container without a step.
     steps : list of dict
         Load measures and inflation at every sampling step.
     decisions : int
@@ -120,7 +121,7 @@ class VcpuReplay:
         self._on_nodes: tuple[IntArray, IntArray] | None = None
 
     def run(self) -> VcpuOutcome:
-        """Replay the whole workload."""
+        """Replay the whole workload, and return the result."""
         counted: list[dict[str, Any]] = []
         times, step = self._load.use.times_ms, 0
         while step < len(times):
@@ -285,6 +286,6 @@ def _without_nan(values: list[Any]) -> list[Any]:
 
 
 def risen(cpu_milli: FloatArray, inflation: FloatArray, size: IntArray) -> FloatArray:
-    """Millicores that interference adds, up to a use of ``MOST_CPU`` of the own vCPUs."""
+    """Return the millicores that interference adds, up to ``MOST_CPU`` of the container's vCPUs."""
     room = np.maximum(MOST_CPU * size * MILLI_PER_CORE - cpu_milli, 0.0)
     return np.minimum(inflation * size * MILLI_PER_CORE, room)

@@ -100,7 +100,7 @@ def inflation_of(
     cpu: float,
     vcpus: float,
 ) -> float:
-    """Return the score of an instance from the sums of its socket, without its own part."""
+    """Return the score of an instance from the sums of its socket, less its own part in them."""
     rest = total - size * cpu - core
     if abs(rest) < NOTHING:
         rest = 0.0
@@ -275,7 +275,10 @@ def model_of_frames(
     agg: Aggregation = AGGREGATION,
     mode: str = "bound",
 ) -> InterferenceModel:
-    """The model from the frames of a fit: ``service, cpu_mean, k1, k2``, and the pooled row."""
+    """Return the model from the frames of a fit: ``service, cpu_mean, k1, k2``, and the pooled row.
+
+    Raises TracekitError for a fit without a coefficient.
+    """
     if all(pooled.get(name) is None for name in ("k1", "k2")) and not (
         coefficients["k2"].is_not_null().any() or coefficients["k1"].is_not_null().any()
     ):

@@ -326,7 +326,7 @@ def drawn_socket(
 ) -> pl.DataFrame:
     """Return every vCPU of one socket at the end of the replay, policy by policy.
 
-    It is the first socket with the highest loss under the last policy. A free vCPU has no
+    The socket is the first with the highest loss under the last policy. A free vCPU has no
     container.
     """
     last = outcomes[-1][1]

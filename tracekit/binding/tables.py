@@ -50,7 +50,7 @@ def _schema() -> dict[str, type[pl.DataType]]:
 
 
 def summary_of(outcome: VcpuOutcome) -> dict[str, Any]:
-    """Inflation and load measures over the settled steps, or over all steps if none is settled."""
+    """Return counts of containers, and means over the settled steps, or over all if none is."""
     steps = pl.DataFrame([{"policy": "", **row} for row in outcome.steps], schema=_schema())
     settled = steps.filter(SETTLED)
     return {
@@ -64,7 +64,7 @@ def summary_of(outcome: VcpuOutcome) -> dict[str, Any]:
 
 
 def means_of(repeated: pl.DataFrame) -> pl.DataFrame:
-    """One row for each policy, with the means of all measures over the repeats."""
+    """Return one row for each policy, with the means of all measures over the repeats."""
     numbers = [name for name in repeated.columns if name not in {"repeat", "policy"}]
     return repeated.group_by("policy", maintain_order=True).agg(
         pl.len().cast(pl.Int64).alias("repeats"),
@@ -73,10 +73,10 @@ def means_of(repeated: pl.DataFrame) -> pl.DataFrame:
 
 
 def differences_of(repeated: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
-    """Return the first policy minus each other one, paired by repeat.
+    """Return the measures of the first policy minus those of each other one, paired by repeat.
 
     ``separated`` holds for all pairs together: see ``chance.student.compare``, with lost vCPUs as
-    the first measures. One repeat has no limits.
+    the first measures. With one repeat there are no interval limits.
     """
     many = repeated["repeat"].n_unique()
     pairs = [(other, measure) for other in names[1:] for measure in MEASURES]
@@ -114,13 +114,13 @@ def _values(repeated: pl.DataFrame) -> dict[str, FloatArray]:
 
 
 def steps_of(outcomes: Sequence[tuple[str, VcpuOutcome]]) -> pl.DataFrame:
-    """One row for each policy and sampling step."""
+    """Return one row for each policy and sampling step."""
     rows = [{"policy": name, **row} for name, outcome in outcomes for row in outcome.steps]
     return pl.DataFrame(rows, schema=_schema())
 
 
 def containers_of(load: Workload, room: Room, name: str, outcome: VcpuOutcome) -> pl.DataFrame:
-    """One row for each container: its node, socket and vCPUs, and its inflation."""
+    """Return one row for each container: its node, socket and vCPUs, and its inflation."""
     nodes = np.array([*load.nodes.ids, None], dtype=object)[outcome.node]
     start = np.concatenate([[0], np.cumsum(np.bincount(room.socket_host))])
     local = np.where(
@@ -141,7 +141,7 @@ def containers_of(load: Workload, room: Room, name: str, outcome: VcpuOutcome) -
 
 
 def services_of(load: Workload, name: str, outcome: VcpuOutcome) -> pl.DataFrame:
-    """One row for each service: mean inflation over its containers, and the sum in vCPUs."""
+    """Return one row for each service: mean inflation of its containers, and the sum in vCPUs."""
     frame = pl.DataFrame(
         {
             "service": load.containers.services,
@@ -225,7 +225,7 @@ class Held:
             )
 
     def document(self) -> dict[str, Any]:
-        """Return the entry in the manifest."""
+        """Return the entry about the cost for the manifest."""
         return asdict(self)
 
 
@@ -263,7 +263,7 @@ class OldNeighbours:
         return int((self.size > 0).sum())
 
     def cost_milli(self, now: int) -> FloatArray:
-        """The millicores that each container loses to its recorded neighbours, (containers,)."""
+        """Return each container's loss to recorded neighbours in millicores, (containers,)."""
         running = (self.load.containers.arrival_ms <= now) & (
             now < self.load.containers.departure_ms
         )
@@ -343,7 +343,7 @@ def _within(columns: FloatArray, service: IntArray) -> tuple[FloatArray, int]:
 
 
 def positions(load: Workload, names: Sequence[str]) -> IntArray:
-    """The position of each container of a workload in another order of the same containers."""
+    """Return the position of each container of a workload among ``names``, shape (containers,)."""
     at = {name: number for number, name in enumerate(names)}
     return np.array([at[name] for name in load.containers.ids], dtype=np.int64)
 

@@ -119,7 +119,7 @@ def room_of(
 
 
 def assumed_hosts(workload: Workload, *, sockets: int, threads_per_core: int) -> Fact:
-    """Return a fact on the topology that ``room_of`` assumes, and the vCPUs that it leaves out."""
+    """Return a fact on the topology that ``room_of`` assumes and the number of vCPUs left out."""
     vcpus = workload.nodes.capacity[:, 0] // MILLI_PER_CORE
     left_out = int((vcpus % (sockets * threads_per_core)).sum())
     return remark(
@@ -218,13 +218,13 @@ class VcpuState:
         return self.occupancy.inflation
 
     def hosts_with_room(self, size: int) -> BoolArray:
-        """Hosts with a socket of at least ``size`` free vCPUs, shape (hosts,)."""
+        """Return whether each host has a socket with ``size`` free vCPUs, shape (hosts,)."""
         roomy = np.zeros(len(self.room.hosts), dtype=np.bool_)
         roomy[self.occupancy.host[self.occupancy.free >= size]] = True
         return roomy
 
     def hosts_without(self, instance: int) -> BoolArray:
-        """Hosts without an instance of the same service, shape (hosts,)."""
+        """Return whether each host is without an instance of the same service, shape (hosts,)."""
         return np.asarray(self.occupancy.on_host[:, self.occupancy.service[instance]] == 0)
 
     def free_vcpus(self) -> IntArray:
@@ -242,7 +242,7 @@ class VcpuState:
         candidates: int = IDS,
         apart: bool = True,
     ) -> tuple[int, IntArray] | None:
-        """The socket and places with the lowest score for an instance; None without free places.
+        """Return the socket and places with the lowest score; None without free places.
 
         Parameters
         ----------
@@ -264,7 +264,7 @@ class VcpuState:
         return int(socket), self._window(int(socket), int(start), request)
 
     def best_on(self, instance: int, host: int) -> tuple[int, IntArray] | None:
-        """As ``least_interference``, among the sockets of one host."""
+        """Return the socket and places of one host with the lowest score; None without places."""
         occupancy, request = self.occupancy, int(self._wanted[instance])
         windows = []
         for socket in self.sockets_of(host).tolist():
@@ -304,7 +304,7 @@ class VcpuState:
         return np.flatnonzero(self.occupancy.host == host)
 
     def bind(self, instance: int, socket: int, places: IntArray) -> None:
-        """Bind an instance."""
+        """Bind an instance to places of a socket."""
         self._change += 1
         self.socket[instance] = socket
         self._bind(self.occupancy, self._agg, instance, socket, places, self._change)

@@ -76,7 +76,7 @@ def _shared(taken: Occupancy, agg: int, window: IntArray, token: int) -> tuple[f
 
 @compiled
 def fill(taken: Occupancy, socket: int, by_core: bool, free: IntArray) -> int:
-    """Write a socket's free places into ``free``; returns their number.
+    """Write a socket's free places into ``free``, and return their number.
 
     The order is ascending, or with ``by_core`` core by core, by the lowest free place of a core.
     """
@@ -158,8 +158,9 @@ def best_window(
 ) -> tuple[float, int]:
     """Return the lowest score of a newcomer's windows on a socket, and the start of that window.
 
-    A start in the list by core has the length of ``free`` added. Of equal scores the list by core
-    comes first, so that an instance alone on a socket takes whole cores.
+    The start is a position in the list of free places by id; for the list by core, the length of
+    ``free`` is added to it. Of equal scores the list by core comes first, so that an instance alone
+    on a socket takes whole cores.
 
     Parameters
     ----------

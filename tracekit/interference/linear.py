@@ -21,7 +21,7 @@ from tracekit.interference.table import Table, service_means
 def standard_errors(
     columns: FloatArray, residual: FloatArray, used: int, groups: IntArray | None
 ) -> tuple[FloatArray, FloatArray]:
-    """Standard errors of the coefficients, and their covariance."""
+    """Return the standard errors of the coefficients, and their covariance."""
     rows = len(residual)
     bread = np.asarray(np.linalg.pinv(columns.T.copy() @ columns), dtype=np.float64)
     if groups is not None:
@@ -103,7 +103,7 @@ def design(regressors: FloatArray) -> FloatArray:
 
 
 def condition(columns: FloatArray) -> float:
-    """Condition number of columns scaled to unit length; infinite for dependent columns."""
+    """Return the condition number of columns of unit length; infinite for dependent columns."""
     length = np.sqrt((columns**2).sum(axis=0))
     if len(columns) < columns.shape[1] or (length == 0).any():
         return float("inf")
@@ -140,7 +140,7 @@ def fit_linear(
         The number of means that were subtracted from the data: no intercept is fitted, and each
         mean takes a degree of freedom.
     tested : int, optional
-        The number of first regressors of which ``p_value`` is; all if None.
+        The number of first regressors that ``p_value`` tests; all if None.
     """
     how = how or How()
     intercept = absorbed is None
@@ -200,7 +200,7 @@ COMPARED = {
 
 @dataclass(frozen=True)
 class Held:
-    """Root mean squared errors of line and mean on held-out rows; NaN without such rows."""
+    """Root mean squared errors of line and mean on held-out rows; NaN if no rows were held out."""
 
     rmse: float
     rmse_constant: float
@@ -223,12 +223,15 @@ def folds_of(groups: IntArray, rng: np.random.Generator) -> IntArray:
 
 
 def validate(regressors: FloatArray, target: FloatArray, fold: IntArray, how: How) -> Held:
-    """Errors of the line of a service, each fold predicted from the other folds."""
+    """Return the errors of a service's line, where each fold is predicted from the other folds."""
     return _predicted(lambda _: (regressors, target), fold, how, intercept=True)
 
 
 def validate_pooled(table: Table, fold: IntArray, how: How) -> Held:
-    """As ``validate``, for the common line of all services, which keep their own means."""
+    """Return the errors of the common line of all services, fold by fold as in ``validate``.
+
+    Each service keeps its own mean.
+    """
     return _predicted(lambda train: deviations(table, train), fold, how, intercept=False)
 
 
@@ -258,7 +261,7 @@ def _predicted(
 
 
 def deviations(table: Table, train: BoolArray) -> tuple[FloatArray, FloatArray]:
-    """Regressors and target minus the means of their services over training rows."""
+    """Return regressors and target minus the means of their services over the training rows."""
     columns = table.regressors - service_means(table, table.regressors, train)[table.service]
     return columns, table.target - service_means(table, table.target, train)[table.service]
 
@@ -283,7 +286,7 @@ SIGNIFICANT = 0.05
 
 
 def lacking(rows: int, *, needed: int = LEAST_ROWS, instances: int | None = None) -> str:
-    """Return a clause about too few rows or instances for a fit; empty for enough.
+    """Return a clause that says which rows or instances a fit lacks; empty if there are enough.
 
     Parameters
     ----------

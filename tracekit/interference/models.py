@@ -50,7 +50,7 @@ def all_models() -> dict[str, Model]:
 
 
 def get_model(name: str) -> Model:
-    """Return the model with a name, or of a user's own file ``PATH.py``.
+    """Return the model with this name, or the ``MODEL`` of a user's own file ``PATH.py``.
 
     Raises TracekitError for an unknown name, or a file without a ``MODEL``.
     """
@@ -63,7 +63,10 @@ def get_model(name: str) -> Model:
 
 
 def load_own_model(path: Path) -> Model:
-    """The model of a file; raises TracekitError for a missing or failing file, or no model."""
+    """Return the ``MODEL`` of a file.
+
+    Raises TracekitError if the file is missing, fails or defines no ``MODEL``.
+    """
     hint = "write MODEL = Model(title=..., build=lambda seed: a scikit-learn regressor)"
     if not is_file(path):
         raise TracekitError(f"no such model file: {path}", hint=hint)
@@ -190,9 +193,9 @@ class _Nothing(RegressorMixin, BaseEstimator):  # type: ignore[misc]
 
 
 def estimators(names: Sequence[str], seed: int) -> dict[str, Any]:
-    """Return the estimators of models by name; raises TracekitError for an unknown name.
+    """Return the estimators of the named models, and least squares of each service.
 
-    Least squares of each service is added to any choice.
+    The result is empty without names. Raises TracekitError for an unknown name.
     """
     if not names:
         return {}
@@ -203,7 +206,7 @@ def estimators(names: Sequence[str], seed: int) -> dict[str, Any]:
 def compare_models(
     table: Table, models: Mapping[str, Any], rng: np.random.Generator
 ) -> pl.DataFrame:
-    """Errors of each model and of the service's mean on held-out rows.
+    """Return the errors on held-out rows of each model and of the service's mean.
 
     Parameters
     ----------

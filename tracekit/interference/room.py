@@ -235,7 +235,9 @@ def _over(above: FloatArray, below: FloatArray) -> FloatArray:
 
 
 def service_profile(service: IntArray, cpu: FloatArray, services: int) -> FloatArray:
-    """The mean over the instances of each service, shape (services,); NaN without an instance.
+    """Return the mean CPU over the instances of each service; NaN without an instance.
+
+    The shape is (services,).
 
     Parameters
     ----------

@@ -216,7 +216,7 @@ def fit_totals(
     *,
     proxy: bool,
 ) -> dict[str, Any]:
-    """Coefficients from totals of sockets or nodes.
+    """Fit the coefficients to the mean deviations of whole sockets or nodes.
 
     Parameters
     ----------
@@ -226,8 +226,8 @@ def fit_totals(
     Returns
     -------
     dict
-        The keys level, rows, r2, condition, verdict and reason, and for each coefficient its value,
-        ``_error``, ``_low`` and ``_high``. Too few totals give no coefficients.
+        The keys level, rows, r2, condition, verdict and reason, and for each coefficient its
+        value, ``_error``, ``_low`` and ``_high``. Too few totals give no coefficients.
     """
     everything = np.ones(len(table.target), dtype=np.bool_)
     columns = table.regressors - service_means(table, table.regressors, everything)[table.service]

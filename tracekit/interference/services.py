@@ -248,7 +248,7 @@ class Shrunk:
 
 
 def shrunk(own: FloatArray, error: FloatArray, towards: float) -> Shrunk:
-    """Own estimates shrunk towards a common value.
+    """Shrink the estimates of services towards a common value.
 
     Parameters
     ----------
@@ -271,8 +271,8 @@ def shrunk(own: FloatArray, error: FloatArray, towards: float) -> Shrunk:
 def scatter(apart: FloatArray, variance: FloatArray) -> float:
     """Return the variance ``tau2`` of true values about the common value (Paule and Mandel).
 
-    It is the value for which the sum of ``apart**2 / (variance + tau2)`` is the number of services;
-    0 if noise explains all differences.
+    ``tau2`` is the value for which the sum of ``apart**2 / (variance + tau2)`` is the number of
+    services; 0 if noise explains all differences.
     """
     many = len(apart)
 
@@ -289,7 +289,9 @@ def scatter(apart: FloatArray, variance: FloatArray) -> float:
 
 
 def drawn_together(table: Table, services: pl.DataFrame, towards: float | None) -> pl.DataFrame:
-    """The services of a fit with own k2 shrunk towards the pooled k2, and changed intercepts.
+    """Shrink each service's own k2 towards the pooled k2, and return the changed services.
+
+    Their intercepts change with k2. Too few own k2 are left unchanged.
 
     Parameters
     ----------

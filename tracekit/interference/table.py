@@ -60,7 +60,7 @@ class Table:
 
 
 def make_table(rows: pl.DataFrame, *, load: bool = False, other_sockets: bool = False) -> Table:
-    """Return the table of rows; without ``cpu_sc`` anywhere that regressor is left out.
+    """Return the table of rows; a pressure that no row has is left out of the regressors.
 
     Load is relative to the service's mean load: its coefficient is the CPU of a doubling, so that
     services can be pooled.
@@ -91,7 +91,10 @@ def _numbered(names: pl.Series) -> IntArray:
 
 
 def service_means(table: Table, values: FloatArray, train: BoolArray) -> FloatArray:
-    """Means over the training rows of each service, shape (services, ...); NaN for no such row."""
+    """Return the means over each service's training rows; NaN for a service without such rows.
+
+    The shape is (services, ...).
+    """
     count = len(table.services)
     many = np.bincount(table.service[train], minlength=count)
     columns = values.reshape(len(values), -1)[train]
@@ -136,7 +139,7 @@ class RecordedSizes:
     nodes: pl.DataFrame
 
     def weighed(self, neighbours: pl.DataFrame) -> pl.DataFrame:
-        """Neighbours weighted by their vCPUs, as in ``room.pressure``.
+        """Return the neighbours weighted by their vCPUs, as in ``room.pressure``.
 
         Parameters
         ----------
@@ -146,8 +149,8 @@ class RecordedSizes:
         Returns
         -------
         DataFrame
-            The same rows with ``cores``, ``node_cores``, the number of the neighbours' busy vCPUs
-            ``neighbour_busy_cores``, and a weighted ``neighbour_cpu_mean``.
+            The same rows with ``cores``, ``node_cores``, the number of the neighbours' busy
+            vCPUs ``neighbour_busy_cores``, and a weighted ``neighbour_cpu_mean``.
         """
         profile = pl.col("cpu_mean").mean().over("service", "window_start_ms")
         of_node = ("node", "window_start_ms")
@@ -173,7 +176,7 @@ class RecordedSizes:
 
 
 def recorded_sizes(store: Store, database: AnyDatabase) -> RecordedSizes | None:
-    """The recorded sizes of a store; None without the CPU of any container or of any node."""
+    """Return the recorded sizes of a store; None without the CPU of any container or node."""
     if not (store.manifest.parts("container_resource") and store.manifest.parts("node_resource")):
         return None
     containers, nodes = database.frame(_CONTAINERS, {}), database.frame(_NODES, {})

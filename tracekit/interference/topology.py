@@ -114,7 +114,7 @@ def parse_lscpu(text: str) -> Topology:
 
 
 def from_map(rows: dict[int, tuple[int, int]]) -> Topology:
-    """The topology of a map ``vcpu: (core, socket)``; sockets may repeat the numbers of cores."""
+    """Return the topology of a map ``vcpu: (core, socket)``; sockets may repeat core numbers."""
     size = max(rows, default=-1) + 1
     socket, core = np.full((2, size), ABSENT, dtype=np.int64)
     number: dict[tuple[int, int], int] = {}
@@ -151,7 +151,10 @@ _PART = re.compile(r"^\s*(\d{1,6})\s*(?:-\s*(\d{1,6})\s*)?$")
 
 
 def parse_cpu_list(text: str) -> tuple[int, ...]:
-    """The ids in their order; raises ValueError that names a part which is no id or range."""
+    """Return the ids of a list such as ``0-3,8``, in its order.
+
+    Raises ValueError for a part that is no id or range, a backward range, or a repeated id.
+    """
     ids: list[int] = []
     for part in re.split(r"[,;\s]+", text.strip().strip("[]()\"'")):
         match = _PART.match(part)
@@ -167,7 +170,7 @@ def parse_cpu_list(text: str) -> tuple[int, ...]:
 
 
 def spell_cpu_list(ids: list[int]) -> str:
-    """Ids in Linux's spelling, ascending, with ranges."""
+    """Return the ids in Linux's spelling, ascending and with ranges, as ``0-3,8``."""
     runs: list[list[int]] = []
     for vcpu in sorted(ids):
         if runs and vcpu == runs[-1][1] + 1:

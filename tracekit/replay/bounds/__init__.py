@@ -34,7 +34,9 @@ _TOLERANCE = 1e-6
 
 
 def volume_bound(request: IntArray, capacity: IntArray) -> int:
-    """The fewest nodes, the largest ones, whose capacity covers all requests in each resource.
+    """Return the least number of largest nodes whose capacity covers all requests.
+
+    Each resource is covered on its own, and the resource that needs most nodes counts.
 
     Parameters
     ----------
@@ -50,7 +52,10 @@ def volume_bound(request: IntArray, capacity: IntArray) -> int:
 
 
 def volume_bounds(requested: IntArray, capacity: IntArray) -> IntArray:
-    """The volume bound, shape (rows,), for each row of summed requests, shape (rows, resources)."""
+    """Return the volume bound for each row of summed requests, shape (rows,).
+
+    The requests have the shape (rows, resources).
+    """
     needed = np.zeros(len(requested), dtype=np.int64)
     for column in range(capacity.shape[1]):
         room = np.cumsum(np.sort(capacity[:, column])[::-1].astype(np.float64))

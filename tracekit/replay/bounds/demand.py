@@ -22,9 +22,9 @@ _AT_ONCE = 20_000_000
 def load_bound(workload: Workload, most: tuple[float, float], *, requests: bool) -> int:
     """Return a lower bound on nodes that carry all load, with the background of removed nodes.
 
-    By volume at every settled step, as in ``demand_bound``: use and background must stay within
-    ``most`` of the capacity. With ``requests``, requests and the reserve for background must also
-    fit into the capacity. Daemons go with their node and do not count.
+    The bound is taken by volume at every settled step, as in ``demand_bound``: use and background
+    must stay within ``most`` of the capacity. With ``requests``, requests and the reserve for
+    background must also fit into the capacity. Daemons go with their node and do not count.
     """
     (used, room), (requested, capacity) = volumes(workload, most)
     needed = int(volume_bounds(used, room).max(initial=0))
@@ -36,7 +36,8 @@ def load_bound(workload: Workload, most: tuple[float, float], *, requests: bool)
 def bound_after_losses(workload: Workload, most: tuple[float, float], *, requests: bool) -> int:
     """Return a lower bound on the nodes that carry all load after the last loss; 0 without losses.
 
-    As ``load_bound``, over the steps from the last loss on and the nodes that remain.
+    The bound is that of ``load_bound``, over the steps from the last loss on and the nodes that
+    remain.
     """
     if workload.nodes.losses is None or not len(workload.nodes.losses.node):
         return 0
@@ -50,7 +51,7 @@ def bound_after_losses(workload: Workload, most: tuple[float, float], *, request
 def cost_bound(workload: Workload, most: tuple[float, float], *, requests: bool) -> float | None:
     """Return a lower bound on the hourly price of nodes that carry all load; None without prices.
 
-    The load is that of ``load_bound``. It may take parts of nodes, and takes the cheapest room
+    The load is that of ``load_bound``. The bound allows parts of nodes, and takes the cheapest room
     first. With ``requests`` the bound is the larger of this one and the sum of bounds over pools of
     nodes.
     """
@@ -69,13 +70,13 @@ def cost_bound(workload: Workload, most: tuple[float, float], *, requests: bool)
 def volumes(
     workload: Workload, most: tuple[float, float], *, since_ms: int = 0
 ) -> tuple[tuple[IntArray, IntArray], tuple[IntArray, IntArray]]:
-    """Use with its room, and requests with their room, at the settled steps from ``since_ms`` on.
+    """Return use and its room, then requests and their room, at settled steps from ``since_ms``.
 
     Returns
     -------
     (int64, int64), (int64, int64)
-        Each pair has a sum over the cluster, shape (steps, resources), and the room for it on each
-        node, shape (nodes, resources). Use has cpu and memory only.
+        Each pair has a sum over the cluster, shape (steps, resources), and the room for it on
+        each node, shape (nodes, resources). Use has cpu and memory only.
     """
     within = np.where(np.isfinite(most), most, 1.0)
     counted = np.isfinite(most)
@@ -111,7 +112,9 @@ def demand_bound(workload: Workload, most: tuple[float, float] = (1.0, 1.0)) -> 
 
 
 def mean_bound(workload: Workload, most: tuple[float, float]) -> int:
-    """A lower bound on nodes whose mean use, over nodes and settled steps, is within ``most``.
+    """Return a lower bound on nodes whose mean use is within ``most``; 0 without a limit.
+
+    The mean is over nodes and settled steps.
 
     The mean of k nodes is at least U / (k c). U is the mean over settled steps of all use, with the
     background of removed nodes, and c is the largest capacity. So k >= U / (c m). Daemons go with

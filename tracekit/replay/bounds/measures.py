@@ -88,7 +88,7 @@ def nodes_bound(workload: Workload) -> int:
 
 
 def bounds_of(workload: Workload, *, rebalanced: bool = False) -> Bounds:
-    """Bounds at every step, and the share of use that can move.
+    """Return the bounds at every step, and the share of use that can move.
 
     Where some containers fit on no node, each bound holds for policies that place all containers
     and for policies that place all others. With ``rebalanced`` a rebalancer moves containers too.

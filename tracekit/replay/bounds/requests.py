@@ -17,7 +17,7 @@ from tracekit.replay.measures.use import rank_of
 
 
 def requested_at(workload: Workload, *, but_daemons: bool = False) -> IntArray:
-    """The sum of requests of all present containers at every step, shape (steps, resources)."""
+    """Return the sum of requests of all present containers at every step, (steps, resources)."""
     counted = np.ones(workload.containers.count, dtype=np.bool_)
     if but_daemons and workload.rules.daemon is not None:
         counted = ~workload.rules.daemon
@@ -34,7 +34,7 @@ def summed_at(workload: Workload, some: IntArray) -> IntArray:
 
 
 def further_bounds(workload: Workload) -> dict[str, FloatArray]:
-    """Bounds on the measures of use of further resources, by column, shape (steps,) each.
+    """Return bounds on the measures of use of further resources, by column, shape (steps,).
 
     The bound is the mean use over the nodes that have the resource. A resource that some node has
     without limit has no bound.
@@ -80,8 +80,9 @@ def _used_at(workload: Workload, column: int) -> FloatArray:
 def least_cost(demand: IntArray, rooms: IntArray, price: FloatArray) -> FloatArray:
     """Return a lower bound on the price of nodes with room for the requests, shape (steps,).
 
-    The larger of two bounds: parts of nodes, in order of their price for each unit of a resource;
-    and the cheapest nodes of the number that the volume bound needs.
+    The result is the larger of two bounds. The first buys parts of nodes, in order of their price
+    for each unit of a resource. The second is the price of the cheapest nodes, as many as the
+    volume bound needs.
 
     Parameters
     ----------
@@ -110,7 +111,7 @@ def least_cost(demand: IntArray, rooms: IntArray, price: FloatArray) -> FloatArr
 def placeable(load: Workload) -> Workload:
     """Return the workload without the containers that can never be placed.
 
-    The same object where there are none, or where no container can be placed.
+    Return the same object where there are no such containers, or where no container can be placed.
     """
     never = never_placed(load)
     if not never.any() or never.all():
@@ -119,7 +120,7 @@ def placeable(load: Workload) -> Workload:
 
 
 def never_placed(load: Workload) -> BoolArray:
-    """Containers that no policy can place within requests, shape (containers,).
+    """Return whether no policy can place each container within requests, (containers,).
 
     These are containers that are larger than every node, and gangs that can never start: too few
     members are ever present together, or too few fit on empty nodes together. The fit is judged by

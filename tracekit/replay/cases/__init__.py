@@ -101,7 +101,7 @@ _ASIDE = ("strategy", "metric_provider", "watcher_address")
 
 
 def case_policy(question: Question) -> tuple[PlacementPolicy, list[str]]:
-    """The policy with the case's arguments, and the names of arguments that it does not have.
+    """Return the policy with the case's arguments, and the names of those that it lacks.
 
     Raises
     ------
@@ -213,9 +213,9 @@ def _names(nodes: Sequence[Document]) -> Iterator[str]:
 
 
 def rows_of(nodes: Sequence[Document], resources: tuple[str, ...], which: str) -> Any:
-    """Capacity or allocatable of each node, int64, shape (nodes, resources).
+    """Return the capacity or allocatable of each node, int64, shape (nodes, resources).
 
-    A node without ``which`` is counted with its other amounts.
+    A node that lacks the amounts ``which`` is counted with the others.
     """
     other = "allocatable" if which == "capacity" else "capacity"
     given = [node.get(which) or node.get(other) or {} for node in nodes]

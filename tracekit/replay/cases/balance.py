@@ -245,7 +245,7 @@ _ASIDE = ("evictable_namespaces_exclude", "eviction_modes")
     },
 )
 def balance(question: Question) -> Answer:
-    """The pods that a plugin evicts.
+    """Return the pods that a plugin evicts.
 
     ``{"evicted": number, "evicted_subset_of": [pod, ...]}``, in the order of the case's pods.
     """

@@ -51,7 +51,7 @@ Values = dict[str, Any]
 def create_resource_stats(
     node: Document, metrics: list[Document], resource: str, pod_request: Document | None
 ) -> Values:
-    """Use of a resource from a node's metrics.
+    """Return the use of a resource from a node's metrics.
 
     ``{"valid": bool}``, with ``stats`` where the metrics hold the resource.
     """
@@ -64,7 +64,7 @@ _RULES = {"requests": effective_request, "limits": effective_limit}
 
 @of_inputs({"pod": _shapes.POD, "which": s.one_of(*_RULES)})
 def pod_effective_resource(pod: Document, which: str) -> Values:
-    """A pod's requests or limits as Trimaran counts them: ``{"cpu_milli", "memory_bytes"}``."""
+    """Return a pod's requests or limits as in Trimaran: ``{"cpu_milli", "memory_bytes"}``."""
     effective = _RULES[which](decode_pod(pod))
     return {name: effective.get(name, 0) for name in BASE}
 
@@ -73,7 +73,7 @@ def pod_effective_resource(pod: Document, which: str) -> Values:
 def node_requests_and_limits(
     node: Document, pod: Document, existing_pods: list[Document] | None
 ) -> Values:
-    """A node's totals with and without the pod.
+    """Return a node's totals with and without the pod.
 
     Requests cut at capacity and limits, as ``node_request``, ``node_request_minus_pod``, ...
     """
@@ -92,7 +92,7 @@ def node_requests_and_limits(
 
 @of_inputs({"stats": _shapes.STATS, "margin": _shapes.NUMBER, "sensitivity": _shapes.NUMBER})
 def compute_score(stats: Document, margin: float, sensitivity: float) -> Values:
-    """LoadVariationRiskBalancing's score of one resource: ``{"score_rounded": int}``."""
+    """Return LoadVariationRiskBalancing's score of one resource: ``{"score_rounded": int}``."""
     score = risk_score(
         *decode_stats(stats).arrays(), margin=float(margin), sensitivity=float(sensitivity)
     )
@@ -134,7 +134,7 @@ def _totals(question: Question) -> Totals:
     },
 )
 def compute_risk(question: Question) -> Answer:
-    """LowRiskOverCommitment's risk of one resource.
+    """Return LowRiskOverCommitment's risk of one resource.
 
     ``{"risk": float}``, in 0..1; the note lists its two parts.
     """
@@ -159,7 +159,7 @@ def compute_risk(question: Question) -> Answer:
 
 @kind({**_shapes.ASKED, "node": s.text})
 def power_model_lookup(question: Question) -> Answer:
-    """The power model that Peaks uses for a node.
+    """Return the power model that Peaks uses for a node.
 
     ``{"k0", "k1", "k2"}``, all 0 for a node without a model.
     """
@@ -177,7 +177,7 @@ def power_model_lookup(question: Question) -> Answer:
     }
 )
 def recent_pod_cache_cleanup(cache: list[Document], bind_now: str | None) -> Values:
-    """The recent pods of a node that remain after a clean-up.
+    """Return the recent pods of a node that remain after a clean-up.
 
     ``{"cache": [pod, ...]}``, oldest first; a pod bound now joins before the clean-up.
     """
@@ -202,7 +202,7 @@ class Stats:
     used_stdev: float
 
     def arrays(self) -> tuple[FloatArray, float, FloatArray, FloatArray]:
-        """Capacity, request, mean and deviation of one node, in the arrays that policies take."""
+        """Return capacity, request, mean and deviation of one node, in arrays as policies take."""
         capacity, used, deviation = (
             np.array([one]) for one in (self.capacity, self.used_avg, self.used_stdev)
         )
@@ -218,7 +218,7 @@ def decode_stats(document: Document) -> Stats:
 def measured_stats(
     node: Document, metrics: list[Document], request: Document, resource: str
 ) -> Stats | None:
-    """Statistics of 'cpu' or 'memory' from a node's metrics; None without metrics."""
+    """Return the statistics of 'cpu' or 'memory' from a node's metrics; None without metrics."""
     column = BASE.index(full_name(resource))
     average, deviation = average_and_deviation(decode_metrics(metrics), TYPES[column])
     if np.isnan(average):
@@ -238,7 +238,7 @@ def _numbers(*names: str) -> Mapping[str, Shape]:
 
 @of_inputs(_numbers("alpha", "beta"))
 def beta_new(alpha: float, beta: float) -> Values:
-    """Whether a Beta distribution exists, and its raw moments.
+    """Return whether a Beta distribution exists, and its raw moments.
 
     ``{"valid": bool}``, with ``m1``, ``m2``, ``m3`` where the distribution exists.
     """
@@ -250,26 +250,26 @@ def beta_new(alpha: float, beta: float) -> Values:
 
 @of_inputs(_numbers("alpha", "beta", "x"))
 def beta_pdf(alpha: float, beta: float, x: float) -> Values:
-    """The density of a Beta distribution at a place: ``{"value": float}``."""
+    """Return the density of a Beta distribution at a place: ``{"value": float}``."""
     return {"value": float(density(float(alpha), float(beta), float(x)))}
 
 
 @of_inputs(_numbers("alpha", "beta", "x"))
 def beta_cdf(alpha: float, beta: float, x: float) -> Values:
-    """A Beta distribution's probability up to a place: ``{"value": float}``."""
+    """Return a Beta distribution's probability up to a place: ``{"value": float}``."""
     return {"value": float(cumulative(float(alpha), float(beta), float(x)))}
 
 
 @of_inputs(_numbers("alpha", "beta"))
 def beta_summary(alpha: float, beta: float) -> Values:
-    """A Beta distribution's ``mean``, ``variance`` and raw moments ``m1``, ``m2``, ``m3``."""
+    """Return a Beta distribution's ``mean``, ``variance`` and raw moments ``m1, m2, m3``."""
     m1, m2, m3 = moments(float(alpha), float(beta))
     return {"mean": m1, "variance": m2 - m1 * m1, "m1": m1, "m2": m2, "m3": m3}
 
 
 @of_inputs(_numbers("m1", "m2"))
 def beta_match_moments(m1: float, m2: float) -> Values:
-    """The Beta distribution with two given raw moments.
+    """Return the Beta distribution with two given raw moments.
 
     ``{"ok": bool}``, with ``alpha`` and ``beta`` where the distribution exists.
     """
@@ -280,20 +280,20 @@ def beta_match_moments(m1: float, m2: float) -> Values:
 
 @of_inputs(_numbers("m1"))
 def max_variance_(m1: float) -> Values:
-    """The largest variance in 0..1 for a mean: ``{"value": float}``."""
+    """Return the largest variance in 0..1 for a mean: ``{"value": float}``."""
     return {"value": float(max_variance(float(m1)))}
 
 
 @of_inputs({"stats": _shapes.STATS})
 def mu_sigma_(stats: Document) -> Values:
-    """Mean and deviation of use as fractions of capacity: ``{"mu", "sigma"}``, both in 0..1."""
+    """Return mean and deviation of use as fractions of capacity, 0..1: ``{"mu", "sigma"}``."""
     mu, sigma = mu_sigma(*decode_stats(stats).arrays())
     return {"mu": float(mu[0]), "sigma": float(sigma[0])}
 
 
 @of_inputs({"p": s.list_of(_shapes.WHOLE), "points": _shapes.POINTS})
 def broken_linear_(p: list[int], points: list[list[int]]) -> Values:
-    """The integer interpolation between points of a shape, at the places ``p``.
+    """Return the integer interpolation between points of a shape, at the places ``p``.
 
     ``{"values": [int, ...]}``.
     """

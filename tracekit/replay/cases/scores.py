@@ -85,19 +85,19 @@ def _table(
 
 @kind(_shapes.CLUSTER)
 def score(question: Question) -> Answer:
-    """The score of each node for a pod, as Score() would return it."""
+    """Return the score of each node for a pod, as Score() would return it."""
     return answer_scores(question)
 
 
 @kind(_shapes.CLUSTER)
 def raw_score(question: Question) -> Answer:
-    """The score of each node before NormalizeScore; for some policies it is a cost."""
+    """Return the score of each node before NormalizeScore; for some policies it is a cost."""
     return answer_scores(question)
 
 
 @kind(_shapes.CLUSTER)
 def normalized_score(question: Question) -> Answer:
-    """The score of every node after NormalizeScore, 0..100 over all nodes.
+    """Return the score of every node after NormalizeScore, 0..100 over all nodes.
 
     ``{"scores": {node: int}}``, or ``{"error": true}`` where the arguments are refused.
     """
@@ -109,7 +109,7 @@ def normalized_score(question: Question) -> Answer:
 
 @kind({**_shapes.ASKED, "scores": s.map_of(_shapes.WHOLE)})
 def normalize(question: Question) -> Answer:
-    """The result of NormalizeScore for given scores of nodes.
+    """Return the result of NormalizeScore for given scores of nodes.
 
     ``{"scores": {node: int}}``.
     """
@@ -121,7 +121,7 @@ def normalize(question: Question) -> Answer:
 
 @kind(_shapes.ASKED)
 def defaults(question: Question) -> Answer:
-    """The arguments of a plugin after the scheduler's defaulting.
+    """Return the arguments of a plugin after the scheduler's defaulting.
 
     ``{"args": {name: value}}``.
     """
@@ -131,9 +131,10 @@ def defaults(question: Question) -> Answer:
 
 @kind(_shapes.ASKED)
 def args_error(question: Question) -> Answer:
-    """The field of the arguments that the plugin refuses.
+    """Return the field of the arguments that the plugin refuses.
 
-    ``{"error": field}``, with the field as upstream names it; None where it accepts them.
+    ``{"error": field}``, with the field as upstream names it; None where the plugin accepts all
+    arguments.
     """
     try:
         case_policy(question)
@@ -148,13 +149,13 @@ def args_error(question: Question) -> Answer:
 def num_feasible_nodes(
     num_all_nodes: int, percentage_of_nodes_to_score: int | None
 ) -> dict[str, int]:
-    """The number of feasible nodes after which the search stops: ``{"num_nodes": int}``."""
+    """Return the number of feasible nodes that end the search: ``{"num_nodes": int}``."""
     return {"num_nodes": nodes_to_find(int(num_all_nodes), int(percentage_of_nodes_to_score or 0))}
 
 
 @of_inputs({"scores": s.list_of(s.row(s.text, _shapes.NUMBER))})
 def select_host(scores: list[tuple[str, float]]) -> dict[str, Any]:
-    """The hosts with the highest score, of which the tie-break picks one.
+    """Return the hosts with the highest score, from which the tie-break picks one.
 
     ``{"possible": [host, ...]}``; ``{"error": true}`` without hosts.
     """
@@ -186,10 +187,11 @@ def _placed(inputs: Document, name: str, pod: Document) -> Document:
     },
 )
 def placement_sequence(question: Question) -> Answer:
-    """The nodes of pods that are placed one by one.
+    """Return the nodes of pods that are placed one by one.
 
     ``{"nodes": [node of the first pod, ...]}``, null for a pod that fits nowhere. A placed pod runs
-    on its node for the decisions after it; it counts as bound after the end of the metrics' window.
+    on its node for the decisions after it; its binding counts as later than the end of the metrics'
+    window.
     """
     policy, _ = case_policy(question)
     rng, window_start = stream(0, policy.name()), WindowStart()
@@ -224,7 +226,7 @@ _USE = s.record({"times_ms": s.list_of(_shapes.WHOLE), "fractions": s.map_of(s.l
     },
 )
 def prioritize(question: Question) -> Answer:
-    """The score of each candidate node as ``tracekit serve`` answers it.
+    """Return the score of each candidate node as ``tracekit serve`` answers it.
 
     ``{"priorities": [{"Host": node, "Score": 0..10}]}``, in the order of the candidates.
     """

@@ -27,7 +27,7 @@ def names_of(maps: Iterable[ResourceMap]) -> list[str]:
 
 
 def rows_of(maps: Iterable[ResourceMap], names: Sequence[str]) -> FloatArray:
-    """One row per map, one column per name, shape (maps, names)."""
+    """Return one row per map and one column per name, shape (maps, names)."""
     rows = [[one.get(name) for name in names] for one in maps]
     filled = [[np.nan if value is None else float(value) for value in row] for row in rows]
     return np.array(filled, dtype=np.float64).reshape(len(filled), len(names))
@@ -64,7 +64,7 @@ class NodePercent:
 
 
 def node_percent(usage: Mapping[str, ResourceMap], totals: Mapping[str, Any]) -> NodePercent:
-    """The percentages from maps of usage and of totals by resource, one of each for every node."""
+    """Return the percentages of the nodes in ``usage``, given their totals by resource."""
     nodes = list(usage)
     resources = names_of([*usage.values(), *totals.values()])
     used = rows_of(usage.values(), resources)
@@ -73,10 +73,11 @@ def node_percent(usage: Mapping[str, ResourceMap], totals: Mapping[str, Any]) ->
 
 
 def strictly_below(value: FloatArray, limit: FloatArray) -> BoolArray:
-    """Nodes whose every resource is a whole percent or more below its limit, shape (nodes,).
+    """Return whether each node is a whole percent or more below every limit, shape (nodes,).
 
     The difference is truncated to a whole number before the comparison. NaN on either side is not
-    compared. With the arguments swapped: a whole percent or more above the limit.
+    compared. With the arguments swapped, the result is whether each node is a whole percent or more
+    above every limit.
     """
     whole = np.trunc(value - limit)
     return np.asarray(((whole < 0) | np.isnan(whole)).all(axis=-1))
@@ -84,7 +85,7 @@ def strictly_below(value: FloatArray, limit: FloatArray) -> BoolArray:
 
 @of_inputs({"usage": _shapes.NUMBERS, "capacity": _shapes.NUMBERS})
 def usage_to_percent(usage: ResourceMap, capacity: ResourceMap) -> Values:
-    """Usage of a node in percent of its capacity.
+    """Return the usage of a node in percent of its capacity.
 
     ``{"percent": {resource: percent}}`` of the resources with a usage and a capacity.
     """
@@ -95,7 +96,7 @@ def usage_to_percent(usage: ResourceMap, capacity: ResourceMap) -> Values:
 
 @of_inputs(_shapes.USAGE_OF_NODES)
 def normalize_clamped(**inputs: Any) -> Values:
-    """Usage in percent, within 0..100: ``{"percent": {node: {resource: percent}}}``."""
+    """Return usage in percent, within 0..100: ``{"percent": {node: {resource: percent}}}``."""
     used = node_percent(**inputs)
     within = dataclasses.replace(used, percent=np.clip(used.percent, 0.0, 100.0))
     return {"percent": within.documents(np.ones(len(used.nodes), dtype=np.bool_))}
@@ -103,7 +104,7 @@ def normalize_clamped(**inputs: Any) -> Values:
 
 @of_inputs(_shapes.USAGE_OF_NODES)
 def average_clamped(**inputs: Any) -> Values:
-    """The mean usage over the nodes that report it.
+    """Return the mean usage over the nodes that report it.
 
     ``{"average": {resource: percent}}``; the percent of each node is clamped to 0..100 first.
     """
@@ -115,7 +116,7 @@ def average_clamped(**inputs: Any) -> Values:
     {"data": s.list_of(_shapes.NUMBERS), "minimum": _shapes.NUMBER, "maximum": _shapes.NUMBER}
 )
 def clamp(data: list[ResourceMap], minimum: float, maximum: float) -> Values:
-    """Resource maps cut to a range: ``{"results": [{resource: value}, ...]}``."""
+    """Cut resource maps to a range: ``{"results": [{resource: value}, ...]}``."""
     names = names_of(data)
     rows = np.clip(rows_of(data, names), minimum, maximum)
     return {"results": [map_of(row, names) for row in rows]}
@@ -123,7 +124,7 @@ def clamp(data: list[ResourceMap], minimum: float, maximum: float) -> Values:
 
 @of_inputs({"data": _shapes.NUMBERS, "deviations": s.list_of(_shapes.NUMBERS)})
 def sum_(data: ResourceMap, deviations: list[ResourceMap]) -> Values:
-    """A resource map with each of several deviations added.
+    """Add each of several deviations to a resource map.
 
     ``{"results": [{resource: value}, ...]}`` with the resources of the first operand.
     """
@@ -140,7 +141,7 @@ def sum_(data: ResourceMap, deviations: list[ResourceMap]) -> Values:
     }
 )
 def sort_nodes(nodes: list[Mapping[str, Any]], ascending: bool | None) -> Values:
-    """Nodes in order of their raw usage.
+    """Return the nodes in order of their raw usage.
 
     ``{"order": [node, ...]}``, the most used first unless ``ascending``.
     """
@@ -151,7 +152,7 @@ def sort_nodes(nodes: list[Mapping[str, Any]], ascending: bool | None) -> Values
 
 @of_inputs({**_shapes.USAGE_OF_NODES, "low": _shapes.NUMBERS, "high": _shapes.NUMBERS})
 def deviation_classify(low: ResourceMap, high: ResourceMap, **inputs: Any) -> Values:
-    """Nodes that are below or above the mean of all nodes by more than a deviation.
+    """Return the nodes that are below or above the mean of all by more than a deviation.
 
     ``{"under": {node: percent}, "over": {node: percent}}``; a node that is both counts as under.
     """
@@ -173,7 +174,7 @@ def deviation_classify(low: ResourceMap, high: ResourceMap, **inputs: Any) -> Va
 def normalize_classify(
     classifiers: list[str], limits: Mapping[str, list[ResourceMap]], **inputs: Any
 ) -> Values:
-    """Nodes in groups, by the first classifier whose limits they meet.
+    """Return the nodes in groups, by the first classifier whose limits they meet.
 
     ``{"groups": [{node: percent}, ...]}``: a group for each classifier, each node in at most one.
     """

@@ -32,8 +32,8 @@ class Engine:
     ----------
     placer : function(state, rng, clock) -> Placer
     rebalance : RebalancePolicy, optional
-        Evicts containers once in its interval. The placement policy places them again at the next
-        sampling step.
+        Evicts containers once in its interval. The placement policy places the evicted
+        containers again at the next sampling step.
     """
 
     def __init__(
@@ -64,7 +64,7 @@ class Engine:
         self._preemption = None if self._turn is None else preemption_of(self.state)
 
     def run(self, each_step: Callable[[], None] = lambda: None) -> Outcome:
-        """Replay the whole workload; ``each_step`` is called after every sampling step."""
+        """Replay the whole workload, and call ``each_step`` after every sampling step."""
         for step, now in enumerate(self._workload.use.times_ms.tolist()):
             self._events_until(now)
             moves, again = self._place_evicted(now)

@@ -187,7 +187,7 @@ def decide(
 def scored_nodes(
     policy: PlacementPolicy, feasible: IntArray, nodes: int, window_start: WindowStart
 ) -> IntArray:
-    """Return the feasible nodes that the policy scores; updates the start of the window."""
+    """Return the feasible nodes that the policy scores, and update the start of the window."""
     chosen, window_start.start = policy.candidates(feasible, window_start.start, nodes)
     return chosen
 
@@ -199,7 +199,7 @@ def stands(
     open_nodes: BoolArray | None,
     node: int,
 ) -> bool:
-    """Whether a proposed node can still take the container after the placements before it."""
+    """Return whether a proposed node can still take the container after earlier placements."""
     if node < 0 or (open_nodes is not None and not open_nodes[node]):
         return False
     at = np.array([node])

@@ -40,9 +40,9 @@ class Gangs:
         return int(self._gang[index])
 
     def pieces(self, indices: IntArray) -> list[tuple[int, int]]:
-        """Start and end of stretches of arrivals of one gang.
+        """Return start and end of each run of arrivals of one gang.
 
-        A gang whose members arrive at several times has a stretch for each time.
+        A gang whose members arrive at several times has a run for each time.
         """
         gang = self._gang[indices]
         later = np.where(self._spread[indices], self._arrival[indices], 0)
@@ -51,14 +51,14 @@ class Gangs:
         return list(itertools.pairwise(edges))
 
     def together(self, indices: IntArray) -> list[IntArray]:
-        """The containers in pieces: each gang is one piece, at the place of its first member."""
+        """Return the containers in groups, with a whole gang at the place of its first member."""
         gang = self._gang[indices]
         _, first, number = np.unique(gang, return_index=True, return_inverse=True)
         order = np.argsort(np.where(gang < 0, np.arange(len(gang)), first[number]), kind="stable")
         return [indices[order[start:end]] for start, end in runs(gang[order])]
 
     def waiting(self, pending: Sequence[int], new: int) -> IntArray:
-        """Waiting members of the new container's gang that arrived at another time."""
+        """Return the waiting members of the new container's gang that arrived at another time."""
         members = (
             [at for at in pending if self._gang[at] == self._gang[new]] if self._spread[new] else []
         )
@@ -89,7 +89,7 @@ class Gangs:
         return min(short, len(some) + to_come)
 
     def fewer_are_enough(self, gone: IntArray) -> bool:
-        """Whether any of these waiting containers is a member of a gang without a minimum."""
+        """Return whether any of these waiting containers is in a gang without a minimum."""
         of_gang = gone[self._gang[gone] >= 0]
         stated = np.zeros_like(of_gang) if self._minimum is None else self._minimum[of_gang]
         return bool((stated == 0).any())
@@ -97,7 +97,9 @@ class Gangs:
     def hold_enough(
         self, holding: Mapping[int, Sequence[int]], running: BoolArray, node: IntArray, now: int
     ) -> list[int]:
-        """The gangs whose members that hold nodes have become enough, because others departed.
+        """Return the gangs that can start now, because enough of their members hold nodes.
+
+        The members have become enough because others departed.
 
         Parameters
         ----------
@@ -205,7 +207,7 @@ class Patience:
         self._release.setdefault(gang, now + self.wait_ms)
 
     def ended(self, gang: int) -> IntArray:
-        """End the wait of a gang that starts or gives up; returns the members that held nodes."""
+        """End the wait of a gang that starts or gives up; return the members that held nodes."""
         self._release.pop(gang, None)
         return np.unique(np.array(self.holding.pop(gang, []), dtype=np.int64))
 

@@ -73,7 +73,7 @@ class Samples:
         self._noted = range(0)
 
     def count(self, running: BoolArray, node: IntArray) -> Counted:
-        """Running containers and their requests on each node, counted from scratch."""
+        """Count the running containers and their requests on each node, from scratch."""
         return self.sampler.count(running, node)
 
     def frame(self) -> pl.DataFrame:
@@ -120,7 +120,7 @@ class Residents:
         del those[bisect_left(those, index)]
 
     def on(self, nodes: IntArray) -> IntArray:
-        """The containers of distinct nodes, in order of arrival; int64, shape (containers,)."""
+        """Return the containers of distinct nodes, in order of arrival, shape (containers,)."""
         containers = np.fromiter(
             chain.from_iterable(self._of[node] for node in nodes.tolist()), np.int64
         )
@@ -160,7 +160,7 @@ class PlacedRows:
         self._shown = 0
 
     def show(self, at: IntArray) -> tuple[IntArray, IntArray, ServiceNames]:
-        """Requests, limits and services of containers in order of arrival; read-only.
+        """Return requests, limits and services of containers in order of arrival; read-only.
 
         Parameters
         ----------
@@ -184,7 +184,7 @@ class PlacedRows:
         return request, limit, ServiceNames(self._rows.service[: len(at)])
 
     def pick(self, at: IntArray) -> tuple[IntArray, IntArray, ServiceNames]:
-        """Requests, limits and services of a few containers, without reuse."""
+        """Return requests, limits and services of a few containers, without cached rows."""
         load = self._load
         return load.containers.request[at], load.containers.limit[at], ServiceNames(self._names[at])
 
@@ -245,7 +245,7 @@ class Displaced:
         )
 
     def not_again(self, cause: Cause | None = None) -> IntArray:
-        """The containers that never ran again, for one cause or for all, in ascending order."""
+        """Return the containers that never ran again, for one cause or for all, ascending."""
         return _in_order(one for one in self._not_again if cause in {None, self._last[one]})
 
 

@@ -31,19 +31,19 @@ Columns = dict[str, NDArray[Any]]
 
 
 def chunks(steps: range, size: int) -> Iterator[range]:
-    """The steps in chunks of about ``AT_ONCE`` numbers, with ``size`` numbers for each step."""
+    """Yield the steps in chunks of about ``AT_ONCE`` numbers, with ``size`` numbers per step."""
     each = max(AT_ONCE // max(size, 1), 1)
     for start in range(steps.start, steps.stop, each):
         yield range(start, min(start + each, steps.stop))
 
 
 def joined(parts: Sequence[Columns]) -> Columns:
-    """Columns of consecutive steps, one after another."""
+    """Return the columns of consecutive steps, one after another."""
     return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
 
 
 def add_up(load: Workload, containers: Positions, node: Positions, steps: range) -> FloatArray:
-    """Use of each node by its containers and its background, shape (steps, nodes, 2).
+    """Return the use of each node by its containers and background, shape (steps, nodes, 2).
 
     Parameters
     ----------
@@ -96,7 +96,7 @@ class Sampler(Protocol):
         steps: range,
         requested: IntArray | None = None,
     ) -> Iterator[FloatArray]:
-        """Use over capacity at the next steps, background included; shapes (steps, nodes, 2).
+        """Yield use over capacity at the next steps, with background; shapes (steps, nodes, 2).
 
         Parameters
         ----------
@@ -107,10 +107,10 @@ class Sampler(Protocol):
         """
 
     def count(self, running: BoolArray, node: IntArray) -> Counted:
-        """Running containers and their requests."""
+        """Count the running containers and their requests on each node."""
 
     def measures(self) -> Columns:
-        """Measures of all steps sampled, by the names of their columns."""
+        """Return the measures of all steps sampled, by the names of their columns."""
 
 
 Taken = TypeVar("Taken")
@@ -145,7 +145,7 @@ class Unmeasured(Generic[Taken]):
             self._measure()
 
     def measures(self) -> Columns:
-        """Measures of all steps that were added, by the names of their columns."""
+        """Return the measures of all steps that were added, by the names of their columns."""
         self._measure()
         return joined(self._measured)
 
@@ -165,7 +165,7 @@ class Used(NamedTuple):
 
 
 def unmeasured(load: Workload) -> Unmeasured[Used]:
-    """Samples of a workload's nodes that wait to be measured."""
+    """Return an empty collector of samples of a workload's nodes that are to be measured."""
     room = Room(load)
 
     def sampled(each: Sequence[Stretch], taken: Sequence[Used]) -> tuple[Sampled, Columns]:
@@ -183,7 +183,7 @@ def unmeasured(load: Workload) -> Unmeasured[Used]:
 
 
 def unmoved(stretches: Sequence[Stretch]) -> list[Stretch]:
-    """The stretches, with neighbours joined where both have the same arrays of placements."""
+    """Return the stretches, joining neighbours that have the same arrays of placements."""
     merged: list[Stretch] = []
     for one in stretches:
         last = merged[-1] if merged else None
@@ -211,7 +211,7 @@ class PlainSampler:
         steps: range,
         requested: IntArray | None = None,  # noqa: ARG002 - it adds up from scratch
     ) -> Iterator[FloatArray]:
-        """Use over capacity at the next steps, all on these nodes: (some steps, nodes, 2)."""
+        """Yield use over capacity at the next steps, on the same nodes: (some steps, nodes, 2)."""
         load, at = self._load, np.flatnonzero(running)
         where = node[at]
         for some in chunks(steps, max(load.nodes.count, len(at))):
@@ -222,11 +222,11 @@ class PlainSampler:
             yield fractions
 
     def measures(self) -> Columns:
-        """Measures of all steps sampled, by the names of their columns."""
+        """Return the measures of all steps sampled, by the names of their columns."""
         return self._unmeasured.measures()
 
     def count(self, running: BoolArray, node: IntArray) -> Counted:
-        """Running containers and their requests."""
+        """Count the running containers and their requests on each node."""
         at = np.flatnonzero(running)
         where = node[at]
         requested = requested_on(self._request, at, where, self._load.nodes.count)

@@ -168,7 +168,7 @@ class ReplayState:
         return None if self._limits is None else self._limits.awaits
 
     def fixed(self, indices: IntArray) -> IntArray | None:
-        """A number for each container: containers with the same number have the same open nodes.
+        """Return a number for each container: equal numbers mean the same open nodes.
 
         -1 for a container whose open nodes change with placements. None where no constraint and no
         loss closes a node.
@@ -229,7 +229,7 @@ class ReplayState:
         return self._snapshot(now, self.policy)
 
     def snapshot_of(self, now: int, nodes: IntArray) -> Snapshot:
-        """As ``snapshot``, with the running containers of some nodes only.
+        """Return the ``snapshot`` with the running containers of some nodes only.
 
         Parameters
         ----------
@@ -249,7 +249,10 @@ class ReplayState:
         )
 
     def evict(self, now: int) -> tuple[IntArray, list[str]]:
-        """The containers that the rebalancer evicts, in its order, and the strategy of each."""
+        """Return the containers that the rebalancer evicts, in its order, and the strategy of each.
+
+        Containers that a strategy leaves on their nodes are noted in ``moves``.
+        """
         if self.rebalance is None:
             return np.empty(0, dtype=np.int64), []
         decided = self.rebalance.decide(self._snapshot(now, self.rebalance))
@@ -266,7 +269,7 @@ class ReplayState:
         return leaving, [by[one] for one in leaving.tolist()]
 
     def allowed(self, now: int) -> IntArray:
-        """The number of evictions that each disruption budget allows now, shape (budgets,)."""
+        """Return the number of evictions that each disruption budget allows now, (budgets,)."""
         load = self.workload
         if load.rules.budgets is None:
             return np.empty(0, dtype=np.int64)
@@ -276,7 +279,7 @@ class ReplayState:
     def pass_step(self, step: int, pending: int, moves: int = 0, again: int = 0) -> None:
         """Note a sampling step; after moves the sums of the cluster are checked.
 
-        ``again`` of the ``moves`` are of containers that were moved before.
+        ``again`` is the number of the ``moves`` whose container had been moved before.
         """
         if self._moved:
             self.check_conservation()

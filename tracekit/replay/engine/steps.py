@@ -37,7 +37,7 @@ SETTLED = pl.col("settled") | ~pl.col("settled").any()
 
 
 def step_schema(load: Workload | None = None) -> dict[str, type[pl.DataType]]:
-    """Columns of steps.parquet after ``policy``, for a workload, or those of every workload."""
+    """Return the columns of steps.parquet after ``policy``, for one workload or for all."""
     every = {name: one for name, one in all_measures().items() if not one.needs}
     measures = every if load is None else of_workload(load)
     steps = [one.step for one in measures.values() if one.step is not None]
@@ -47,7 +47,7 @@ def step_schema(load: Workload | None = None) -> dict[str, type[pl.DataType]]:
 def measure_steps(
     sampled: Sampled, counted: Mapping[str, NDArray[Any]] | None = None
 ) -> dict[str, NDArray[Any]]:
-    """Columns of steps.parquet from the use of nodes, shape (steps,); NaN where undefined.
+    """Compute columns of steps.parquet from the use of nodes, (steps,); NaN where undefined.
 
     Parameters
     ----------
@@ -95,7 +95,7 @@ def _of_resources(
 
 
 def summed(schema: Mapping[str, Any]) -> dict[str, pl.Expr]:
-    """The expression of each measure over the steps of a frame with these columns, in order."""
+    """Return the expression of each measure over the steps of a frame with these columns."""
     return dict(_summed(tuple(schema)))
 
 

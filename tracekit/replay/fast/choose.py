@@ -235,7 +235,9 @@ _WORTH_AN_INDEX = 200_000_000
 
 
 def suited_placer(load: Workload, replays: int = 1) -> MakePlacer:
-    """The placer for a workload, compiled where that pays; all placers make the same decisions.
+    """Return the placer for a workload, compiled where compilation saves time.
+
+    All placers make the same decisions.
 
     Parameters
     ----------
@@ -273,7 +275,10 @@ def fast_placer(
 
 
 def scanning_placer(state: ReplayState, rng: np.random.Generator, clock: Clock) -> Placer:
-    """As ``fast_placer`` without search: it compiles sooner, and is as fast on small clusters."""
+    """Return the ``fast_placer`` without search.
+
+    It compiles sooner, and is as fast on small clusters.
+    """
     return fast_placer(state, rng, clock, search=False)
 
 

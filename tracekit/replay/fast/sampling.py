@@ -89,7 +89,7 @@ class CompiledSampler:
         steps: range,
         requested: IntArray | None = None,
     ) -> Iterator[FloatArray]:
-        """Use over capacity at the next steps, all on these nodes: (some steps, nodes, 2)."""
+        """Yield use over capacity at the next steps, on the same nodes: (some steps, nodes, 2)."""
         if requested is None:
             requested = self.count(running, node).requested
         at = np.flatnonzero(running)
@@ -113,11 +113,11 @@ class CompiledSampler:
             yield made.fractions
 
     def measures(self) -> Columns:
-        """Measures of all steps sampled, by the names of their columns."""
+        """Return the measures of all steps sampled, by the names of their columns."""
         return self._unmeasured.measures()
 
     def count(self, running: BoolArray, node: IntArray) -> Counted:
-        """Running containers and their requests."""
+        """Count the running containers and their requests on each node."""
         requested = np.zeros((len(self._load.resources), self._load.nodes.count), dtype=np.int64)
         containers = np.zeros(self._load.nodes.count, dtype=np.int64)
         _count(self._load.containers.request, running, node, requested, containers)

@@ -93,7 +93,7 @@ class Window(NamedTuple):
 
 
 def empty_window(wanted: int, state: IntArray) -> Window:
-    """A window of at most ``wanted`` nodes of a cluster with this state, (4, resources, nodes)."""
+    """Return a window of at most ``wanted`` nodes, for a state of shape (4, resources, nodes)."""
     kinds, resources, nodes = state.shape
     most = min(wanted, nodes)
     return Window(
@@ -216,7 +216,10 @@ def search_window(
     window: Window,
     rng: np.random.Generator,
 ) -> int:
-    """The best node of the window; -1 where none has room. Ties go to the first in the window."""
+    """Return the best node of the window; -1 where no node has room.
+
+    Ties go to the first node in the window, or are drawn with ``reservoir``.
+    """
     positions, scores = window.positions, window.scores
     count = _find_nodes(state, amounts, blocked, window)
     if count <= 1 or skipped:

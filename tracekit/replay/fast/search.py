@@ -231,7 +231,7 @@ class Workspace(NamedTuple):
 
 
 def workspace(nodes: int, index: NodeIndex) -> Workspace:
-    """Arrays to work in, for so many nodes and the leaves of an index."""
+    """Return arrays to work in, for this number of nodes and the leaves of an index."""
     count, slots = index.members.shape
     return Workspace(
         every=np.arange(nodes),

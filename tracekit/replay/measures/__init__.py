@@ -266,7 +266,7 @@ def title_of(name: str) -> str:
 
 
 def compared(columns: Iterable[str] | None = None) -> dict[str, Measure]:
-    """The measures by which policies and runs are compared, of all or of a frame's columns."""
+    """Return the measures by which policies and runs are compared, of all or of these columns."""
     every = all_measures() if columns is None else measures_in(columns)
     return {name: one for name, one in every.items() if one.compared}
 
@@ -339,7 +339,7 @@ def is_share(column: str) -> bool:
 
 
 def part_column(name: str, part: str) -> str:
-    """The column of a part of a measure, with the unit at the end: ``cpu_max_low_fraction``."""
+    """Return the column of a part of a measure, the unit last: ``cpu_max_low_fraction``."""
     for unit in SHARES:
         if name.endswith(unit):
             return f"{name.removesuffix(unit)}_{part}{unit}"

@@ -13,7 +13,7 @@ NOT_AGAIN = "did not run again before they departed or the replay ended"
 
 
 def of_moves(*, column: str, **fields: Any) -> Measure:
-    """A count of moves, by default over the whole run; ``fields`` are those of the measure."""
+    """Return a measure that counts moves, by default over the whole run, with these fields."""
     about = {"during": "whole", "group": "answer", **fields}
     return Measure(
         unit="moves",

@@ -53,11 +53,11 @@ class Room:
         return np.flatnonzero(self.capacity[self.columns.index(column)])
 
     def capacity_of(self, column: int) -> FloatArray:
-        """Capacities of the nodes that have a measured resource, in the order of the nodes."""
+        """Return the capacities of the nodes that have a measured resource, in node order."""
         return np.asarray(self.capacity[self.columns.index(column), self.nodes_with(column)])
 
     def closed(self, requested: IntArray) -> tuple[FloatArray, BoolArray]:
-        """The share of typical containers that no longer fit on each node, stretch by stretch.
+        """Return what no longer fits on each node, for each stretch without moves.
 
         Parameters
         ----------

@@ -40,7 +40,7 @@ class Stretch(NamedTuple):
 
 
 def requested_on(request: IntArray, containers: Positions, node: Positions, nodes: int) -> IntArray:
-    """Requests of some containers added up on their nodes, int64, shape (nodes, resources)."""
+    """Return the sum of some containers' requests on each node, int64, shape (nodes, resources)."""
     counted = np.zeros((request.shape[1], nodes), dtype=np.int64)
     for column, sums in enumerate(counted):  # by one column numpy adds several times as fast
         np.add.at(sums, node, request[containers, column])
@@ -231,7 +231,7 @@ class Sampled:
         return self.at_steps(self.held.requested)
 
     def at_steps(self, values: NDArray[Any]) -> NDArray[Any]:
-        """Values by stretch, shape (stretches, ...), repeated for each step of the stretch."""
+        """Return values by stretch, shape (stretches, ...), repeated for the steps of a stretch."""
         return np.repeat(values, [one.steps for one in self.stretches], axis=0)
 
     @cached_property
@@ -305,9 +305,9 @@ _AT_ONCE = 2**18
 def further_use(
     load: Workload, column: int, steps: range, containers: NDArray[np.integer[Any]]
 ) -> FloatArray:
-    """Use of a further resource by these containers, shape (steps, some).
+    """Return the use of a further resource by these containers, shape (steps, some).
 
-    It is the request of a container whose use is not recorded.
+    The request stands for the use of a container without recorded use.
     """
     requested = load.containers.request[containers, column].astype(np.float64)
     if column not in load.use.further_resources or load.use.further is None:
@@ -324,7 +324,7 @@ def further_on(
     containers: NDArray[np.integer[Any]],
     node: NDArray[np.integer[Any]],
 ) -> FloatArray:
-    """Use of a further resource by the containers of each node, shape (steps, nodes)."""
+    """Return the use of a further resource by the containers of each node, shape (steps, nodes)."""
     sums = np.zeros((len(steps), load.nodes.count))
     each = max(_AT_ONCE // max(load.nodes.count, len(containers), 1), 1)
     for start in range(0, len(steps), each):

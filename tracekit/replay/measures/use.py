@@ -267,7 +267,7 @@ above_ceiling_node_steps = Measure(
 
 
 def served_share(served: IntArray, placed: IntArray) -> FloatArray:
-    """Served over running containers, NaN where none runs; shape (steps,) each.
+    """Return the share of running containers that are served, (steps,); NaN where none runs.
 
     The sources count QoS as met for a container that gets what it needs (002, section 3). Here no
     container of an overloaded node counts as served.

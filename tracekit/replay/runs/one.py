@@ -60,7 +60,7 @@ class Replayed:
     digest: str
 
     def measures(self) -> Replayed:
-        """The replay with empty frames; orders of arrival after the first need the row alone."""
+        """Return the replay with empty frames, for orders of arrival that need the row alone."""
         return dataclasses.replace(
             self,
             steps=self.steps.clear(),
@@ -84,7 +84,10 @@ class ReplayTask:
     replays: int = 1
 
     def run(self, on_progress: OnProgress) -> Replayed:
-        """Replay; the workload is read unless the last task of this process used the same."""
+        """Replay the policy and return the result.
+
+        The workload is read unless the last task of this process used the same.
+        """
         entrant, seed, many = self.policy.entrant, self.seed, self.replays
         if self.repeat:
             ordered = _ordered(self.source, seed)
@@ -146,7 +149,7 @@ def replay_nodes(
     *,
     replays: int = 1,
 ) -> tuple[Replayed, OverTime]:
-    """As ``replay_one``, and the use of each node over time."""
+    """Replay as ``replay_one`` does, and return also the use of each node over time."""
     with _libraries(len(sys.modules)).limit(limits=1, user_api="blas"):
         return _replayed(load, entrant, seed, each_step, suited_placer(load, replays))
 
@@ -241,7 +244,7 @@ def _timing(policy: str, outcome: Outcome) -> dict[str, Any]:
 
 
 def shares(load: Workload) -> dict[str, dict[str, float]]:
-    """The mean background use of each resource, and the reserve for it, as shares of the capacity.
+    """Return the mean background use of each resource and the reserve, as shares of capacity.
 
     Returns
     -------
@@ -276,7 +279,7 @@ ALIKE = (
 
 
 def varying(load: Workload) -> list[str]:
-    """The sources of differences between two orders of arrival; empty where all is recorded."""
+    """Return why two orders of arrival can differ; empty where all is recorded."""
     differs = float(_free(load).mean()) >= LEAST_SHARE if load.containers.count else False
     return [*([ORDER] if differs else []), *([] if load.provenance.doubt is None else [SIZES])]
 
@@ -297,7 +300,7 @@ PLACED, PENDING = "placed", "pending"
 
 
 def by_number(node: IntArray, time_ms: IntArray) -> pl.DataFrame:
-    """One row for each container, in the order of the workload; null where it was never placed.
+    """Return one row for each container, in workload order; null if it was never placed.
 
     Parameters
     ----------
@@ -361,13 +364,13 @@ def moves_by_name(load: Workload, frames: Iterable[tuple[str, pl.DataFrame]]) ->
 
 
 def moves_by_class(moves: pl.DataFrame, staying: pl.DataFrame) -> pl.DataFrame:
-    """Counts of moves by strategy and outcome, and of containers that stay by reason.
+    """Count moves by strategy and outcome, and containers that stay by reason.
 
     Returns
     -------
     DataFrame
-        policy, strategy, outcome (moved, waits, same_node, stays), reason (for stays), containers
-        (distinct ones) and moves.
+        policy, strategy, outcome (moved, waits, same_node, stays), reason (for stays),
+        containers (distinct ones) and moves.
     """
     to = pl.col("to_node")
     outcome = pl.when(to.is_null()).then(pl.lit("waits")).when(to == pl.col("from_node"))

@@ -72,10 +72,10 @@ def use_assumed(
 
 
 def unjudged(load: Workload) -> Iterator[Fact]:
-    """Facts on peaks of production that lie before the settled steps, and so are not measured.
+    """Yield facts on peaks of production before the settled steps, which are not measured.
 
-    No facts where all steps are settled, where no placement is recorded, and where a settled peak
-    is as high.
+    There are no facts where all steps or none are settled, where no placement is recorded, or where
+    a settled peak is about as high.
     """
     early = load.use.times_ms < load.use.settled_ms
     if not early.any() or early.all() or not (load.containers.recorded_node >= 0).any():
@@ -102,7 +102,9 @@ def unjudged(load: Workload) -> Iterator[Fact]:
 
 
 def peaks(load: Workload, steps: IntArray) -> FloatArray:
-    """The highest use of any node in the recorded placement at some steps: cpu, memory; (2,).
+    """Return the highest use over capacity of any node in the recorded placement.
+
+    The peaks are those of cpu and memory over some steps, shape (2,).
 
     A container that has an assumed arrival before the settled steps counts from the first step on.
     """
@@ -157,7 +159,7 @@ _MOST_WEEKS = 520
 
 
 def growth_facts(load: Workload) -> Iterator[Fact]:
-    """Facts on the growth of use a week and the week of a full cluster, or why it is unknown."""
+    """Yield facts on weekly growth of use and the week of a full cluster, or why unknown."""
     if len(load.use.times_ms) < 2:
         return
     span = span_ms(load)
@@ -213,7 +215,7 @@ def _full(means: FloatArray, slope: FloatArray) -> dict[str, float]:
 
 
 def day_means(load: Workload) -> FloatArray:
-    """The mean use of each whole day, over the capacity of all nodes: cpu, memory; (2, days)."""
+    """Return each whole day's mean use over the capacity of all nodes: cpu, memory; (2, days)."""
     day = (load.use.times_ms - load.use.times_ms[0]) // MS_PER_DAY
     whole = span_ms(load) // MS_PER_DAY
     capacity = np.maximum(load.nodes.capacity[:, :2].sum(axis=0).astype(np.float64), 1.0)

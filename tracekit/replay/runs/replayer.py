@@ -166,7 +166,10 @@ def fingerprint(load: Workload) -> str:
 
 
 def replays_alike(load: Workload) -> str:
-    """A hash of the parts of a workload that a replay depends on; its provenance is left out."""
+    """Return a hash of the parts of a workload that a replay depends on.
+
+    The notes on the workload's origin are left out.
+    """
     return fingerprint(
         dataclasses.replace(
             load,
@@ -239,7 +242,7 @@ class Replayer:
     def replay(
         self, load: Workload, planned: Sequence[Planned], progress: Progress = SILENT
     ) -> list[Replayed]:
-        """One replay for each plan, in the order of the plans."""
+        """Return one replay for each plan, in the order of the plans."""
         done = self._finished_of(planned, progress)
         waiting = {at: planned[at] for at, finished in done.items() if finished is None}
         if self._crew is not None and self._source is not None:

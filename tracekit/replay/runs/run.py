@@ -224,7 +224,7 @@ def _bound_summary(
 
 
 def node_use(load: Workload, placements: Iterable[tuple[str, pl.DataFrame]]) -> pl.DataFrame:
-    """Mean use of each node over the settled steps, with each container on its last node.
+    """Return each node's mean use over the settled steps, with containers on their last node.
 
     Parameters
     ----------
@@ -235,8 +235,8 @@ def node_use(load: Workload, placements: Iterable[tuple[str, pl.DataFrame]]) -> 
     -------
     DataFrame
         policy, node, and ``<resource>_mean_fraction`` of capacity, background included. Of a
-        further resource what counts as used is as ``tracekit.replay.measures.sampled`` says, and a
-        node that has none of it has no value.
+        further resource what counts as used is as ``tracekit.replay.measures.sampled`` says,
+        and a node that has none of it has no value.
     """
     uses = _mean_uses(load)
     parts = [

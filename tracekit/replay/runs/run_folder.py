@@ -49,7 +49,7 @@ FRAMES = (
 
 
 def manifest_of(run: Run, folder: Path | None = None) -> dict[str, Any]:
-    """The manifest of a run: seed, workload with its assumptions, policies with every parameter.
+    """Return the manifest of a run: seed, workload, assumptions, policies and parameters.
 
     Paths of users' own policies are relative to ``folder``, else to the working folder.
     """
@@ -94,7 +94,7 @@ def manifest_of(run: Run, folder: Path | None = None) -> dict[str, Any]:
 
 
 def run_within(folder: Path) -> Path | None:
-    """The run folder inside the output folder of ``tracekit run``; None where it has none."""
+    """Return the run folder inside the output folder of ``tracekit run``; None if there is none."""
     inner = (folder / one for one in ("replay", "run"))
     return next((one for one in inner if RUN_FOLDER.holds(one)), None)
 
@@ -121,7 +121,7 @@ def source_of_run(manifest: Mapping[str, Any], folder: Path) -> WorkloadSource:
 
 
 def entrant_of_run(manifest: Mapping[str, Any], folder: Path, text: str) -> Entrant:
-    """The entrant with this spelling; paths that the run names are relative to the run folder.
+    """Return the entrant with this spelling, reading the run's paths from the run folder on.
 
     Any other spelling is parsed as on the command line.
     """
@@ -170,7 +170,7 @@ def _policy(run: Run, policy: Entrant, folder: Path | None) -> dict[str, Any]:
 
 
 def noted(load: Workload, policy: Entrant) -> list[str]:
-    """Notes on one policy on this workload, for readers of its results."""
+    """Return notes on one policy on this workload, for readers of its results."""
     return [*policy.notes, *_never_moves(load, policy)]
 
 
@@ -198,7 +198,7 @@ def _of_places(load: Workload) -> dict[str, int]:
 
 
 def decisions_without_use(run: Run, policy: Entrant) -> int:
-    """The number of decisions that a policy made before its first sample; 0 if it reads no use.
+    """Return how many decisions a policy made before its first sample; 0 if it reads no use.
 
     Daemons and pinned containers are no decisions.
     """

@@ -87,7 +87,7 @@ class Threshold:
     option: str = _FAIL_IF
 
     def met(self, base: Row, new: Row, observed: Row | None = None) -> bool:
-        """Whether the condition holds for two rows of a summary; False where a value is missing.
+        """Return whether the condition holds for two summary rows; False if a value is missing.
 
         ``observed`` is the row of production.
 
@@ -105,7 +105,10 @@ class Threshold:
         )
 
     def sides(self, base: Row, new: Row, observed: Row | None = None) -> list[float | None]:
-        """The compared values from left to right; None where one is missing. Raises as ``met``."""
+        """Return the compared values from left to right; None for a missing one.
+
+        Raises as ``met``.
+        """
         values = _Values(self, {"": new, BASE: base, OBSERVED: observed or {}})
         return [values.of(side) for side in (self.condition.left, *self.condition.comparators)]
 
@@ -247,7 +250,7 @@ class _Values:
 
 
 def at_most(measure: str, most: float | str) -> Threshold:
-    """The limit that a measure is at most a number, or at most the value in the run ``most``."""
+    """Return the limit that a measure is at most a number, or its value in the run ``most``."""
     right = ast.Name(most) if isinstance(most, str) else ast.Constant(most)
     condition = ast.Compare(ast.Name(measure), [ast.LtE()], [right])
     return Threshold(ast.unparse(condition), None, condition, measure, LIMIT)

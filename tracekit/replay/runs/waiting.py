@@ -29,7 +29,7 @@ _AND = " and "
 
 
 def waiting(load: Workload, placements: pl.DataFrame, policy: str) -> dict[str, Any]:
-    """Containers that never got a node under a policy, by service and request.
+    """Return the containers that never got a node under a policy, by service and request.
 
     Parameters
     ----------
@@ -39,13 +39,14 @@ def waiting(load: Workload, placements: pl.DataFrame, policy: str) -> dict[str, 
     Returns
     -------
     dict
-        Empty where all containers got a node. ``containers``: their number. ``gone``: the number
-        that departed before the end; the kinds leave them out. ``kept``: the number that would stay
-        on their node with ``--start observed``. ``kinds``: the most frequent kinds first, each with
-        ``service``, ``containers``, ``container`` (the first one), ``request`` by resource,
-        ``nodes`` (the number in the cluster), ``may_take`` (nodes that may take the container),
-        ``closed`` (nodes that may not, by reason), ``in_the_way`` (nodes that may, by what they
-        lack) and ``most_free`` (the largest free amount of each resource on a node that may).
+        Empty where all containers got a node. ``containers``: their number. ``gone``: the
+        number that departed before the end; the kinds leave them out. ``kept``: the number that
+        would stay on their node with ``--start observed``. ``kinds``: the most frequent kinds
+        first, each with ``service``, ``containers``, ``container`` (the first one), ``request``
+        by resource, ``nodes`` (the number in the cluster), ``may_take`` (nodes that may take
+        the container), ``closed`` (nodes that may not, by reason), ``in_the_way`` (nodes that
+        may, by what they lack) and ``most_free`` (the largest free amount of each resource on a
+        node that may).
     """
     node = _numbers(load, placements.filter(policy=policy))
     never = np.flatnonzero(node < 0)
@@ -205,7 +206,9 @@ def can_never_begin(load: Workload, index: int, node: IntArray) -> bool:
 
 
 def room_left(load: Workload, index: int, node: IntArray) -> str:
-    """Why a container waits although a node has room for it at the end: one of the constants above.
+    """Return why a container waits although a node has room for it at the end.
+
+    The reason is one of this module's constants.
 
     ``node`` is as in ``can_never_begin``.
     """

@@ -82,13 +82,13 @@ def seen_by(policy: PlacementPolicy, load: Workload) -> Workload:
 
 
 def imbalance_by_count(load: Workload, node: IntArray) -> FloatArray:
-    """Mean imbalance of nodes after each number of arrivals in ``counts``, shape (checkpoints,)."""
+    """Return the nodes' mean imbalance after each number of arrivals in ``counts``, (counts,)."""
     used = (use_by_count(load, node, n) for n in counts(load.containers.count))
     return np.array([float(imbalance(one).mean()) for one in used])
 
 
 def every_policy() -> list[PlacementPolicy]:
-    """Every built-in policy that needs no recorded placement, with its default parameters."""
+    """Return every built-in policy that needs no recorded placement, with default parameters."""
     return [
         build_policy(kind, {}) for kind in all_policies().values() if "recorded" not in kind.reads
     ]
@@ -182,7 +182,7 @@ Results = dict[str, list[Placed]]
 
 
 def imbalance_frame(results: Results, containers: int) -> pl.DataFrame:
-    """Imbalance by policy and number of containers, with 95 % intervals over sets."""
+    """Return the imbalance by policy and number of containers, with 95 % intervals over sets."""
     estimate = means(np.concatenate([_imbalance(placed) for placed in results.values()], axis=1))
     at = counts(containers)
     return pl.DataFrame(
@@ -202,7 +202,7 @@ def _imbalance(placed: list[Placed]) -> FloatArray:
 
 
 def use_by_count(load: Workload, node: IntArray, first: int) -> FloatArray:
-    """Requests of the first containers over capacity, shape (nodes, resources)."""
+    """Return the requests of the first containers over capacity, shape (nodes, resources)."""
     placed = np.flatnonzero(node[:first] >= 0)
     taken = np.zeros(load.nodes.capacity.shape)
     np.add.at(taken, node[placed], load.containers.request[placed])
@@ -210,7 +210,7 @@ def use_by_count(load: Workload, node: IntArray, first: int) -> FloatArray:
 
 
 def sets_frame(results: Results, containers: int) -> pl.DataFrame:
-    """Imbalance by policy, set and number of containers: one row for each measurement."""
+    """Return a row for each measurement of imbalance: by policy, set and number of containers."""
     at = counts(containers)
     sets = len(next(iter(results.values())))
     return pl.DataFrame(
@@ -224,7 +224,7 @@ def sets_frame(results: Results, containers: int) -> pl.DataFrame:
 
 
 def ends_frame(results: Results) -> pl.DataFrame:
-    """Least, mean and most used node by policy, set and resource, with all containers placed."""
+    """Return the least, mean and most used node by policy, set and resource, after all arrivals."""
     return pl.DataFrame(
         [
             {
@@ -251,7 +251,7 @@ def use_frame(ends: pl.DataFrame) -> pl.DataFrame:
 
 
 def nodes_frame(results: Results) -> pl.DataFrame:
-    """Use of every node by policy and resource, as means over sets; place 1 is the least used."""
+    """Return each node's use by policy and resource, as means over sets; place 1 is least used."""
     frames = []
     for name, placed in results.items():
         ordered = np.mean([np.sort(one.use, axis=0) for one in placed], axis=0)
@@ -270,7 +270,7 @@ def nodes_frame(results: Results) -> pl.DataFrame:
 
 
 def summary_frame(results: Results) -> pl.DataFrame:
-    """Imbalance by policy with all containers placed, the most even first."""
+    """Return the imbalance by policy with all containers placed, the most even first."""
     imbalance = [_imbalance(placed) for placed in results.values()]
     estimate = means(np.concatenate([one[:, -1:] for one in imbalance], axis=1))
     return pl.DataFrame(
@@ -292,7 +292,7 @@ def summary_frame(results: Results) -> pl.DataFrame:
 
 
 def timing_frame(results: Results, containers: int) -> pl.DataFrame:
-    """Mean wall-clock time of a decision by policy; it differs from run to run."""
+    """Return the mean wall-clock time of a decision by policy; it differs from run to run."""
     return pl.DataFrame(
         {
             "policy": list(results),

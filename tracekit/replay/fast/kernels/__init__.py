@@ -134,7 +134,7 @@ def weight_table(
 
 
 def exact_in_doubles(allocatable: IntArray) -> bool:
-    """Whether all amounts are positive, and integer percentages of them are exact in doubles."""
+    """Return whether all amounts are positive and integer percentages of them exact in doubles."""
     return bool(((allocatable > 0) & (allocatable < LARGEST_EXACT)).all())
 
 

@@ -193,7 +193,7 @@ def bra_kernel(policy: Bra, resources: Sequence[str], allocatable: IntArray) -> 
 def balance_kernel(
     policy: BalancedAllocation, resources: Sequence[str], allocatable: IntArray
 ) -> Kernel | None:
-    """The kernel of the form of 1.22 to 1.35 with two resources that always count; else None."""
+    """Return the kernel of the form of 1.22 to 1.35; None unless two resources always count."""
     table = weight_table(policy.resources, resources, allocatable)
     if policy.form != "v1_22" or table is None or len(table) != 6 or table[2::3].any():
         return None

@@ -85,7 +85,9 @@ _NOTHING = Kernel(score=score_pointer(_no_score), parameters=np.zeros(0))
 
 
 def weighted_kernel(profile: Profile, find: Find) -> Kernel | None:
-    """The kernel of a profile; None where a part has none, or scores relative to other nodes.
+    """Return the kernel of a profile.
+
+    None where a part has no kernel, or scores relative to other nodes.
 
     Parameters
     ----------
@@ -165,7 +167,7 @@ def _terms(before: Terms | None, following: Terms | None) -> Terms | None:
 def default_kernel(
     policy: DefaultScheduler, resources: Sequence[str], allocatable: IntArray
 ) -> Kernel | None:
-    """The kernel of the default scheduler with its window; None where a plugin has no kernel."""
+    """Return the default scheduler's kernel with its window; None if a plugin has no kernel."""
     least, balanced = plugins(policy.balanced_allocation_form)
     one = formula_kernel(least, least.score_formula(), resources, allocatable)
     other = balance_kernel(balanced, resources, allocatable)

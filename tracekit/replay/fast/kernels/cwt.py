@@ -43,7 +43,7 @@ _LN2_HIGH, _LN2_LOW = 0.6931471803691238, 1.9082149292705877e-10
 
 @compiled
 def logarithms(values: FloatArray) -> FloatArray:
-    """``ln`` of each value, to about one unit in the last place; 0 for values up to 1e-300.
+    """Compute ``ln`` of each value, to about one unit in the last place; 0 up to 1e-300.
 
     A value is ``2**e * m`` with m in 0.707..1.414, and ``ln m = 2 atanh((m - 1)/(m + 1))``, whose
     series has a ratio below 0.03.

@@ -205,7 +205,7 @@ def _terms(policy: LowRiskOvercommitment, snapshot: Snapshot) -> FloatArray:
 def make(
     policy: LowRiskOvercommitment, resources: Sequence[str], allocatable: IntArray
 ) -> Kernel | None:
-    """The kernel; None where a node lacks cpu or memory, or scipy does not export its function."""
+    """Return the kernel; None if a node lacks cpu or memory, or scipy exports no ``betainc``."""
     address = betainc_address()
     if address is None or (allocatable[:, :2] <= 0).any():
         return None
