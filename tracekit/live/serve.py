@@ -5,6 +5,7 @@ import bisect
 import functools
 import gc
 import json
+import logging
 import resource
 import signal
 import ssl
@@ -245,6 +246,8 @@ async def run(
     loop, stop = asyncio.get_running_loop(), asyncio.Event()
     for one in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(one, stop.set)
+    # the log has lines of JSON alone, and a watch logs how its program ended
+    logging.getLogger("asyncio").setLevel(logging.ERROR)
     web = Web(server.handle, limits)
     Names(("a",)).find(b'["a"]').answer(np.zeros(1, dtype=np.int64))  # compiled before it listens
     try:
