@@ -24,9 +24,10 @@ _APART = 1_000_003
 
 
 def stream(seed: int, name: str) -> np.random.Generator:
-    """Return the random generator for a seed and a name.
+    """Return a random generator whose numbers depend on the seed and the name alone.
 
-    It is made of the child of ``SeedSequence(seed)`` that has the name as its key.
+    Generators of different names are independent: each is the child of ``SeedSequence(seed)`` with
+    a hash of the name as its key.
     """
     digest = hashlib.sha256(name.encode()).digest()
     key = tuple(int.from_bytes(digest[at : at + 4], "little") for at in range(0, 16, 4))
@@ -34,13 +35,13 @@ def stream(seed: int, name: str) -> np.random.Generator:
 
 
 def order_seed(seed: int, number: int) -> int:
-    """Return the seed of order ``number`` of arrival. Order 0 has the seed itself.
+    """Return the seed that shuffles containers into arrival order ``number``; ``seed`` for order 0.
 
-    Neighbouring seeds share no order.
+    Neighbouring values of ``seed`` give disjoint sets of order seeds.
     """
     return seed if number == 0 else (seed * _APART + number) % 2**63
 
 
 def labelled(seed: int, label: str) -> np.random.Generator:
-    """Return the generator for a seed and the label of a result of an analysis."""
+    """Return a random generator whose numbers depend on the seed and a result's label alone."""
     return np.random.Generator(np.random.PCG64([seed, zlib.crc32(label.encode())]))

@@ -40,18 +40,18 @@ _ENVIRONMENT = {
 
 
 def unheard(*_: int) -> None:
-    """Ignore progress."""
+    """Ignore a report of progress."""
 
 
 class Task(Protocol[R_co]):
     """A piece of work that can be sent to another process."""
 
     def run(self, on_progress: OnProgress) -> R_co:
-        """Do the work and return its result."""
+        """Do the work, report progress by calls of ``on_progress``, and return the result."""
 
 
 class Crew(Protocol):
-    """A runner of tasks; ``size`` is the number that run at the same time."""
+    """A runner of tasks. ``size`` is the number of tasks that run at the same time."""
 
     size: int
 
@@ -63,7 +63,7 @@ class Crew(Protocol):
 
 
 def each_done(crew: Crew, tasks: Iterable[tuple[K, Task[S]]]) -> Iterator[tuple[K, Future[S]]]:
-    """Run tasks by a crew. Yield the key and the future of each task when it has ended."""
+    """Submit all tasks to a crew. Yield the key and the future of each task as soon as it ends."""
     running = {crew.submit(task): key for key, task in tasks}
     for future in as_completed(running):
         yield running.pop(future), future
@@ -92,9 +92,8 @@ class Workers:
 
     Parameters
     ----------
-    size : int
     without : tuple of str
-        Modules that the workers must not import.
+        Modules whose import fails in the workers.
     """
 
     def __init__(self, size: int, without: tuple[str, ...] = ()) -> None:
@@ -194,7 +193,7 @@ def _lost(process: subprocess.Popen[bytes]) -> LostWorkerError:
 
 
 class LostWorkerError(TracekitError):
-    """The error that a worker process ended during a task; the run cannot continue."""
+    """The error for a worker process that ended during a task. The run cannot continue."""
 
 
 # A worker process reads tasks from its standard input and writes results to its standard output.
@@ -203,9 +202,9 @@ class LostWorkerError(TracekitError):
 
 
 def main() -> None:
-    """Run tasks until the input ends.
+    """Run a worker process: read tasks from standard input, and write results to standard output.
 
-    The arguments of the program are modules that must not be imported.
+    Each argument of the program names a module whose import must fail.
     """
     for name in sys.argv[1:]:
         sys.modules[name] = None  # type: ignore[assignment]

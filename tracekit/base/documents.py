@@ -33,14 +33,14 @@ Whole = Annotated[int, msgspec.Meta(ge=0)]
 
 
 class Fields(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """Base of the objects of a document, with the fields that every object of Kubernetes has."""
+    """Base class of objects decoded from YAML or JSON, with the fields of any Kubernetes object."""
 
     api_version: str = ""
     kind: str = ""
     metadata: Any = None
 
     def remark(self) -> str:
-        """Return the part of this object that cannot be followed, as a clause; empty without it."""
+        """Return a clause on the part of this object that a replay ignores, or an empty text."""
         return ""
 
 
@@ -49,21 +49,21 @@ AnyFields = TypeVar("AnyFields", bound=Fields)
 
 @dataclass
 class Reading:
-    """Notes and unknown fields of a document, by path.
+    """The notes and unknown fields that ``decode`` collects from a document.
 
     Parameters
     ----------
     notes : list of str
-        A line for each given field that is not followed.
+        One line for each given field that a replay ignores.
     strange : mapping
-        Unknown fields, each with the known field that is similar, if there is one.
+        The path of each unknown field, and the most similar known field or None.
     """
 
     notes: list[str] = field(default_factory=list)
     strange: dict[str, str | None] = field(default_factory=dict)
 
     def check(self) -> None:
-        """Raise TracekitError for unknown fields."""
+        """Raise one TracekitError that names all unknown fields, if there are any."""
         if self.strange:
             meant = [f"'{close}'" for close in self.strange.values() if close]
             raise TracekitError(
@@ -78,19 +78,19 @@ def decode(
     where: str = "",
     reading: Reading | None = None,
 ) -> AnyFields:
-    """Return the values as an object of a kind. Null stands for a field that is not given.
+    """Convert the values of a YAML or JSON object to ``kind``. A null counts as an absent field.
 
     Parameters
     ----------
     where : str
-        The path of the values in their document.
+        The path of the object in its document, for messages.
     reading : Reading, optional
-        Gets the notes and the unknown fields; its owner checks them.
+        Collects notes and unknown fields; the caller then calls ``reading.check()``.
 
     Raises
     ------
     TracekitError
-        For values of other types or ranges; without a reading, for unknown fields.
+        For a value of a wrong type or range; without ``reading``, also for unknown fields.
     """
     given, report = _without_nulls(values), reading or Reading()
     try:
@@ -142,10 +142,11 @@ def _same(value: Any) -> Any:
 
 @dataclass(frozen=True)
 class To:
-    """A field of a document with its parameter; ``read`` and ``write`` convert the value.
+    """A rule that turns one field of a document into one parameter of an object, and back.
 
-    A field that is not given has the default, or else the parameter has its own default. None is
-    not written.
+    ``read`` converts the field's value, and ``write`` converts the parameter. A field that is
+    absent has ``default``; without one the parameter is not given. A parameter of None is not
+    written.
     """
 
     kind: Any
@@ -159,18 +160,18 @@ Built = TypeVar("Built")
 
 
 class Arguments(Generic[Built, AnyFields]):
-    """The arguments of a plugin by name, and the function that builds an object of them.
+    """A converter between a plugin's arguments in a document and the object that they configure.
 
     Parameters
     ----------
     build : function
-        Makes the object of the parameters.
+        Makes the object; its keyword arguments are the parameters of ``fields``.
     base : type
-        A type with further fields of the arguments.
+        The base class of ``kind``, the type that ``decode`` makes of the arguments.
     write : function, optional
-        The arguments of an object, where its fields are not the arguments one by one.
+        Returns the arguments of an object, where ``fields`` cannot be written one by one.
     fields : To or type
-        By name; a type stands for a field that is not followed.
+        By name in the document. A plain type is for an argument without effect on the object.
     """
 
     def __init__(
@@ -188,14 +189,14 @@ class Arguments(Generic[Built, AnyFields]):
         self.kind: type[AnyFields] = made
 
     def built(self, given: AnyFields) -> Built:
-        """Return the object that decoded arguments describe."""
+        """Return the object that arguments decoded to ``kind`` configure."""
         values = ((to, getattr(given, name)) for name, to in self._to.items())
         return self._build(
             **{to.parameter: to.read(value) for to, value in values if value is not UNSET}
         )
 
     def written(self, built: Built) -> dict[str, Any]:
-        """Return the arguments of an object, as a document has them."""
+        """Return the plugin arguments that configure an object, by their names in a document."""
         if self._write is not None:
             return self._write(built)
         every = {name: to.write(getattr(built, to.parameter)) for name, to in self._to.items()}
@@ -211,18 +212,18 @@ _MOST_VALUES = 100_000
 
 
 def is_document(name: str) -> bool:
-    """Return whether a file name has the ending of a document."""
+    """Return whether a file name ends in .yaml, .yml or .json, in small or capital letters."""
     return name.lower().endswith(ENDINGS)
 
 
 def read_document(path: Path) -> Mapping[str, Any]:
-    """Return the one document of a file.
+    """Return the mapping in a YAML or JSON file that holds exactly one document.
 
     Raises
     ------
     TracekitError
-        For a file that is missing, too large, or neither YAML nor JSON, for a key that occurs
-        twice, and for several documents or none.
+        For a file that is missing, above 1 MB, or neither YAML nor JSON; for a key that occurs
+        twice; for several documents or none.
     """
     try:
         if path.stat().st_size > _LARGEST_BYTES:

@@ -8,12 +8,12 @@ from collections.abc import Iterable, Sequence
 
 
 class TracekitError(Exception):
-    """An error of the user in a call or its input. ``tracekit.commands.main`` prints the error.
+    """An error that the user can correct. The command line prints it without a traceback.
 
     Parameters
     ----------
     what : str
-        The fault, the value found, and the expected value, in one line.
+        One line with the fault, the value found, and the expected value.
     hint : str, optional
         The remedy.
     details : sequence of str
@@ -42,7 +42,7 @@ def _again(
 
 
 class CheckFailedError(TracekitError):
-    """The error that a check which the user requested failed, although the work is done."""
+    """The error for a requested check that fails after the command did its work; exit code 1."""
 
     exit_code = 1
 
@@ -52,9 +52,9 @@ _BEGUN = 3
 
 
 def nearest(word: str, candidates: Iterable[str], *, cutoff: float = 0.6) -> str | None:
-    """Return the known word that ``word`` most likely means, or None if no word is similar.
+    """Return the candidate that ``word`` most likely means, or None if none is similar.
 
-    A word that begins with ``word`` is preferred to one with similar letters.
+    A candidate that begins with ``word`` is preferred to one with similar letters.
     """
     words = list(candidates)
     begun = [one for one in words if len(word) >= _BEGUN and one.startswith(word)]
@@ -63,9 +63,9 @@ def nearest(word: str, candidates: Iterable[str], *, cutoff: float = 0.6) -> str
 
 
 def strangers(words: Iterable[str], candidates: Iterable[str]) -> str:
-    """Return the unknown words of a text, each with the known word that is similar to it.
+    """Return unknown words joined by commas, each with a hint if a candidate is very similar.
 
-    Similar words differ by a letter or two.
+    For example ``fliter (did you mean filter?), xyz``.
     """
     names = list(candidates)
     meant = {word: nearest(word, names, cutoff=0.88) for word in words}
@@ -127,9 +127,9 @@ def is_of_an_engine(error: BaseException) -> bool:
 
 
 def system_error(error: BaseException) -> OSError | None:
-    """Return the system error inside an error of polars, DuckDB or pyarrow.
+    """Return the operating system's error in an error of polars, DuckDB or pyarrow.
 
-    Return None for any other error.
+    An OSError with a number is returned itself. Return None for any other error.
     """
     if isinstance(error, OSError) and error.errno is not None:
         return error

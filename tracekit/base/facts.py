@@ -33,7 +33,7 @@ _NAMED = 5
 
 @dataclass(frozen=True, kw_only=True)
 class Kind:
-    """One kind of fact.
+    """One kind of fact, as the table ``reports/facts.toml`` defines it.
 
     Parameters
     ----------
@@ -42,8 +42,8 @@ class Kind:
     rank : int
         Its importance for the decision; 0 is the verdict, 1 is on the first page.
     short, long : mapping of str to tuple of str
-        Sentences by ``because`` or ``verdict``; the key ``""`` is for all others. A sentence is
-        left out if one of its fields is unknown.
+        Templates of sentences by a fact's ``because`` or ``verdict``; the key ``""`` is for all
+        others. A sentence is left out if one of its fields is unknown.
     meaning : str
         The line of the glossary.
     """
@@ -58,28 +58,28 @@ class Kind:
 
 @dataclass(frozen=True, kw_only=True)
 class Fact:
-    """One conclusion.
+    """One conclusion that a computation returns, as typed values; a printer makes sentences of it.
 
     Parameters
     ----------
     kind : str
         A name in the table of kinds.
     subject : str
-        The subject: a policy, a node, a service, an assumption, the trace.
+        What the fact is about: a policy, a node, a service, an assumption, the trace.
     measure, value, unit
         The measure, its value, and the unit.
     low, high : float, optional
-        The interval of the value.
+        The confidence interval of the value, or its range over orders of arrival.
     against : float or str, optional
-        The other value of the comparison.
+        What the value is compared with.
     verdict : Verdict
         The outcome of the comparison.
     because : str
-        The cause: a key of a template of the kind.
+        The cause: a key of the kind's templates.
     rank : int, optional
-        Overrides the rank of the kind.
+        Replaces the rank of the kind.
     about : mapping
-        Further scalars of the kind.
+        Further scalars that templates of the kind use.
 
     Raises
     ------
@@ -106,15 +106,15 @@ class Fact:
 
     @property
     def weight(self) -> int:
-        """The rank of the fact, or else of its kind."""
+        """The rank of this fact, or the rank of its kind if the fact has none."""
         return kinds()[self.kind].rank if self.rank is None else self.rank
 
     def about_it(self, name: str) -> Scalar:
-        """Return a scalar of ``about``, or None where it is unknown."""
+        """Return the scalar called ``name`` in ``about``, or None if there is none."""
         return self.about.get(name)
 
     def document(self) -> dict[str, Any]:
-        """Return the fact as JSON values. The scalars of ``about`` stand beside its fields, too."""
+        """Return the fact as a JSON object, with the scalars of ``about`` also at its top level."""
         own: dict[str, Any] = {
             "kind": self.kind,
             "subject": self.subject,
@@ -149,9 +149,9 @@ def remark(
     Parameters
     ----------
     because : str
-        The key of a template.
+        The key of a template of the kind.
     names : sequence of str
-        The containers or nodes of the fact; the first of them are named.
+        The containers or nodes concerned. The text names the first five and counts the others.
     """
     first = {"names": and_more(list(names[:_NAMED]), len(names))} if len(names) else {}
     return Fact(
@@ -166,7 +166,7 @@ def remark(
 
 @dataclass(frozen=True, kw_only=True)
 class Followup:
-    """A command that answers a further question.
+    """A command line that answers a further question.
 
     Parameters
     ----------
@@ -175,8 +175,8 @@ class Followup:
     command : str
         The subcommand of ``tracekit``.
     arguments : mapping
-        By name: ``STORE`` and other names in capitals are positions, all others are options; a
-        sequence repeats the option, True is a flag.
+        Values by name. A name in capitals, such as ``STORE``, is a positional argument; any other
+        is an option. A sequence repeats the option, and True makes it a flag.
     """
 
     question: str
@@ -192,7 +192,7 @@ class Answer:
     next: tuple[Followup, ...] = ()
 
     def of(self, kind: str, **about: Scalar) -> list[Fact]:
-        """Return the facts of a kind whose ``about`` has these scalars."""
+        """Return the facts of a kind whose ``about`` contains all these scalars."""
         return [
             one
             for one in self.facts
@@ -201,7 +201,7 @@ class Answer:
         ]
 
     def first(self, kind: str, **about: Scalar) -> Fact | None:
-        """Return the first fact of a kind, or None where there is none."""
+        """Return the first fact that ``of`` returns, or None if there is none."""
         return next(iter(self.of(kind, **about)), None)
 
 
@@ -217,7 +217,7 @@ def _table() -> dict[str, Any]:
 
 @functools.cache
 def kinds() -> Mapping[str, Kind]:
-    """Return the table of kinds, by name."""
+    """Return every kind of fact by its name."""
     return {
         name: Kind(
             name=name,
@@ -232,7 +232,7 @@ def kinds() -> Mapping[str, Kind]:
 
 
 def questions() -> Mapping[str, str]:
-    """Return the further question of each follow-up, by its key."""
+    """Return the text of each follow-up question, by its key in ``reports/facts.toml``."""
     return dict(_table()["followups"])
 
 
@@ -245,12 +245,12 @@ def _sentences(given: str | list[str] | dict[str, Any]) -> dict[str, tuple[str, 
 
 
 def read_answer(folder: Path) -> Answer | None:
-    """Return the answer in a folder, or None where it has none.
+    """Return the answer in ``answer.json`` of a folder, or None if there is no such file.
 
     Raises
     ------
     TracekitError
-        For a file of another format.
+        For a damaged file, or a file of another format.
     """
     path = folder / FILE
     if not path.is_file():
@@ -272,9 +272,9 @@ def read_answer(folder: Path) -> Answer | None:
 
 
 def damage_of_answer(path: Path) -> Damage | None:
-    """Return the damage of an answer with a seal.
+    """Return the damage of an ``answer.json``, or None if the file is intact.
 
-    Return None for an intact answer, and for an answer without a seal.
+    A file without a seal, which is a hash of the content, is damaged only if it is no JSON object.
     """
     try:
         document = json.loads(read_text(path))
@@ -286,12 +286,12 @@ def damage_of_answer(path: Path) -> Damage | None:
 
 
 def fact_of(document: Mapping[str, Any]) -> Fact:
-    """Return the fact of a document."""
+    """Return the fact that ``Fact.document`` converted to this JSON object."""
     return Fact(**{one.name: document[one.name] for one in fields(Fact)})
 
 
 def write_document(folder: Path, document: Mapping[str, Any]) -> None:
-    """Write ``answer.json`` with its seal, whole or not at all."""
+    """Write ``answer.json`` in one step, with a hash of its content as its ``seal``."""
     text = json.dumps(sealed(document), indent=1, ensure_ascii=False)
     with replaced_file(folder / FILE, follow=False) as made:
         made.write_text(text + "\n", encoding="utf-8")

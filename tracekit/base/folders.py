@@ -17,7 +17,7 @@ _PACKAGE = Path(__file__).resolve().parents[1]
 
 
 def asset_dir(name: str) -> Path:
-    """Return the folder ``queries`` or ``reports`` of this installation.
+    """Return the path of this installation's folder ``queries`` or ``reports``.
 
     Raises
     ------
@@ -72,7 +72,7 @@ def cache_folder() -> Path:
 
 @functools.cache
 def compiled_folder() -> Path:
-    """Return the cache folder for compiled code of exactly these sources."""
+    """Return the cache folder for compiled code. Each version of the sources has its own folder."""
     rooms = sorted(path for room in _ROOMS for path in (_PACKAGE / room).rglob("*.py"))
     sources = [_PACKAGE / "base" / "jit.py", *rooms]
     digest = hashlib.sha256(b"".join(path.read_bytes() for path in sources)).hexdigest()[:16]
@@ -81,5 +81,5 @@ def compiled_folder() -> Path:
 
 @functools.cache
 def is_compiled(file: str) -> bool:
-    """Return whether the cache has compiled functions of a source file."""
+    """Return whether the cache holds compiled functions of a source file, such as ``table.py``."""
     return any(compiled_folder().glob(f"*/{file.removesuffix('.py')}.*.nbi"))

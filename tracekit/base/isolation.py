@@ -18,9 +18,9 @@ def leave_current_folder() -> None:
 
 
 def safe_path() -> list[str]:
-    """Return the import path without the current folder, and with the folder of tracekit.
+    """Return ``sys.path`` without the current folder, unless PYTHONPATH names it.
 
-    Where the current folder is tracekit's checkout, that folder comes last.
+    The folder that tracekit was imported from is added at the end if it is missing.
     """
     named = set() if sys.flags.ignore_environment else _named(os.environ.get("PYTHONPATH", ""))
     here = _current_folder()
@@ -29,11 +29,10 @@ def safe_path() -> list[str]:
 
 
 def interpreter(module: str) -> list[str]:
-    """Return the command that runs ``main()`` of a module in a new Python.
+    """Return a command line that runs ``main()`` of a module in a new Python process.
 
-    The new Python has the same import path.
-
-    Arguments of ``main`` follow the command. The environment does not change the import path.
+    Arguments of ``main`` can be appended. The new process imports from ``safe_path()``, whatever
+    the environment says.
     """
     flags = ["-E", *(["-B"] if sys.dont_write_bytecode else [])]
     start = f"import sys; sys.path[:] = {safe_path()!r}; from {module} import main; main()"

@@ -84,15 +84,14 @@ def compiled_for(*arguments: Any) -> Callable[[F], F]:
 
 
 def inlined(function: Callable[..., Any]) -> Any:
-    """Compile the function inline into each function that calls it."""
+    """Compile the function for inlining into each compiled function that calls it."""
     return numba.njit(nogil=True, error_model="numpy", forceinline=True)(function)
 
 
 def compiled_in_any_order(function: F) -> F:
     """Compile as ``compiled`` does, and let sums be computed in any order.
 
-    The code is faster, its results may differ in the last digit, and it must not be used where
-    values may be NaN.
+    The code is faster, but its results may differ in the last digit. Values must not be NaN.
     """
     made: F = _cached(function, fastmath={"reassoc", "nnan", "nsz"})
     return made
@@ -110,7 +109,7 @@ def _cached(function: Callable[..., Any], *signature: Any, **options: Any) -> An
 
 
 class NotCompiledError(Exception):
-    """The error that numba cannot compile a function; its text is the reason in one line."""
+    """The error for a function that numba cannot compile. Its text is the reason in one line."""
 
 
 def _reason(error: NumbaError) -> str:
@@ -124,17 +123,17 @@ def with_functions(
     named: Mapping[str, Any],
     instead: Mapping[FunctionType, FunctionType],
 ) -> FunctionType:
-    """Return a copy of a plain function that compiles together with the functions that it calls.
+    """Return a copy of a function in which the plain functions that it calls are compiled.
 
-    The name of the copy ends in a digest of the code of all called functions, so that cached code
-    of that name was compiled from exactly this code.
+    The name of the copy ends in a digest of the code of all called functions. So numba's cache
+    never returns code for it that was compiled from other versions of them.
 
     Parameters
     ----------
     named : mapping of str to function
-        Replacements of names in the function's module, plain or compiled.
+        Functions to use for global names in ``function``, plain or compiled.
     instead : mapping of function to function
-        Replacements of functions at any depth of calls.
+        What replaces a plain function wherever it is called, also inside called functions.
     """
     names: dict[str, Any] = dict(function.__globals__)
     code = [function.__qualname__, repr(function.__defaults__), *_texts(function.__code__)]
@@ -175,9 +174,9 @@ def _texts(code: CodeType) -> list[str]:
 
 
 class Pointer(WrapperAddressProtocol):  # type: ignore[misc]
-    """A function compiled for one signature, which compiled code takes as an argument.
+    """A function compiled for one signature, to be passed to compiled code as an argument.
 
-    So one compiled engine serves every kernel, and its cached code stays valid.
+    Compiled code that takes it need not be compiled again for another function of that signature.
     """
 
     def __init__(self, function: Callable[..., Any], signature: Any) -> None:
@@ -193,14 +192,14 @@ class Pointer(WrapperAddressProtocol):  # type: ignore[misc]
 
     @property
     def function(self) -> Any:
-        """The compiled function, for inlining into other compiled code."""
+        """The compiled function itself, which other compiled code can inline."""
         return self._compiled
 
     def __wrapper_address__(self) -> int:
         return int(self._address)
 
     def signature(self) -> Any:
-        """Return the type of the function, for numba."""
+        """Return the signature; numba asks for it."""
         return self._signature
 
 

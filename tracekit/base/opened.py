@@ -23,7 +23,7 @@ PARQUET_MAGIC = b"PAR1"
 
 
 class NoFileError(OSError):
-    """The error for a pipe, socket or device where a file is expected; ``strerror`` names it."""
+    """The error for a pipe, socket or device where a file is expected. ``strerror`` says which."""
 
     def __init__(self, path: Path, what: str) -> None:
         super().__init__(errno.EINVAL, f"it is {what}, not a file", str(path))
@@ -31,7 +31,7 @@ class NoFileError(OSError):
 
 
 def sort_of(mode: int) -> str | None:
-    """Return the word for a pipe, socket or device of this mode.
+    """Return ``a pipe``, ``a socket`` or ``a device`` for a mode of ``os.stat``.
 
     Return None for a file, folder or link.
     """

@@ -20,7 +20,7 @@ _SIZES = BINARY_BYTES
 
 
 def spell(value: Any) -> str:
-    """Return a value as a text that ``from_text`` reads back as the same value."""
+    """Return a parameter's value as text: ``true``, ``none``, ``1.5``, ``cpu:1+memory:1``."""
     if value is None:
         return "none"
     if isinstance(value, bool):
@@ -32,7 +32,7 @@ def spell(value: Any) -> str:
 
 
 def describe(kind: Any) -> str:
-    """Return the form of a value of this type, for errors and listings."""
+    """Return in words which values a type has, for errors and listings: ``a whole number``."""
     if typing.get_origin(kind) is Literal:
         return " or ".join(f"'{choice}'" for choice in typing.get_args(kind))
     if typing.get_origin(kind) is tuple:
@@ -49,7 +49,7 @@ def describe(kind: Any) -> str:
 
 
 def read(kind: Any, text: str) -> Any:
-    """Return a value of this type from its text. Raise ValueError for a text of another type."""
+    """Return a text's value of type ``kind``. Raise ValueError for a text of another type."""
     origin = typing.get_origin(kind)
     if isinstance(kind, types.UnionType):
         return _read_union(typing.get_args(kind), text)
@@ -117,7 +117,7 @@ Pairs = tuple[tuple[str, int], ...]
 
 
 class ParameterError(TracekitError):
-    """An impossible value of a parameter; ``field`` is its path in the names of the source."""
+    """The error for an impossible value of a parameter; ``field`` is the parameter's name."""
 
     def __init__(self, field: str, what: str, *, hint: str | None = None) -> None:
         super().__init__(what, hint=hint)
@@ -126,9 +126,10 @@ class ParameterError(TracekitError):
 
 @dataclasses.dataclass(frozen=True)
 class About:
-    """The meaning and range of a parameter, as an annotation of its field.
+    """The meaning and range of a parameter, as an annotation of its dataclass field.
 
-    A whole number without a range lies within ``shape.LARGEST`` of zero.
+    The range includes ``minimum`` and ``maximum``. An integer must also be within ``shape.LARGEST``
+    of zero where no limit is given.
 
     ``margin: Annotated[float, About("What it does.", minimum=0)] = 1.0``
     """
@@ -138,7 +139,7 @@ class About:
     maximum: float | None = None
 
     def problem(self, value: float) -> str | None:
-        """Return the range that the value violates, in words, or None when it is in range."""
+        """Return the limit that a value violates, as ``at least 0``, or None if it is in range."""
         beyond = shape.LARGEST if isinstance(value, int) else math.inf
         minimum = -beyond if self.minimum is None else self.minimum
         maximum = beyond if self.maximum is None else self.maximum
@@ -153,7 +154,7 @@ def _spelled(limit: float) -> str:
 
 
 def about(kind: type[Any]) -> Mapping[str, About]:
-    """Return the meanings of a dataclass's parameters, by name, in order."""
+    """Return the ``About`` of each field of a dataclass, by name, in the order of fields."""
     hashable: Any = kind  # a class is hashable, whatever its instances are
     return _about(hashable)
 
@@ -171,7 +172,7 @@ def _about(kind: Any) -> Mapping[str, About]:
 
 
 def check_ranges(owner: Any) -> None:
-    """Raise ParameterError for a number outside the declared range of its field."""
+    """Raise ParameterError if a numeric field of a dataclass is outside of its ``About`` range."""
     for name, note in about(type(owner)).items():
         value = getattr(owner, name)
         problem = note.problem(value) if isinstance(value, int | float) else None
@@ -202,12 +203,12 @@ def split(text: str) -> tuple[str, dict[str, str]]:
 
 
 def build(kind: type[Any], owner: str, given: Mapping[str, str]) -> Any:
-    """Build a dataclass of parameters from texts. Errors name it by ``owner``."""
+    """Build a parameter dataclass from texts by field name. Errors call it ``owner``."""
     return kind(**read_all(kind, owner, given))
 
 
 def build_from_settings(kind: type[T], settings: Iterable[str], *, of: str = "") -> T:
-    """Build a dataclass of assumptions from ``name=value`` texts. Errors name it by ``of``."""
+    """Build a dataclass of assumptions from ``name=value`` texts; ``of`` is its name in errors."""
     given = {}
     for setting in settings:
         name, equals, value = setting.partition("=")
@@ -226,9 +227,10 @@ def build_from_settings(kind: type[T], settings: Iterable[str], *, of: str = "")
 
 
 def read_all(kind: type[Any], owner: str, given: Mapping[str, str]) -> dict[str, Any]:
-    """Return values of a dataclass's parameters from texts. Raise an error for unknown names.
+    """Return the values of dataclass fields from their texts, by name.
 
-    The text of a default is the default, also where it is infinite.
+    Raises TracekitError for an unknown name or a wrong text. The text ``inf`` is accepted only for
+    a field with that default.
     """
     hints = _types(kind)
     defaults = {field.name: field.default for field in dataclasses.fields(kind)}
@@ -241,7 +243,7 @@ def read_all(kind: type[Any], owner: str, given: Mapping[str, str]) -> dict[str,
 
 
 def from_text(owner: str, name: str, kind: Any, text: str) -> Any:
-    """Return the value of a text. Raise TracekitError, with the expected form, for a wrong text."""
+    """Return a text's value of type ``kind``. Raise TracekitError for a text of another type."""
     try:
         return read(kind, text)
     except ValueError:
@@ -251,7 +253,9 @@ def from_text(owner: str, name: str, kind: Any, text: str) -> Any:
 
 
 def from_json(kind: type[Any], name: str, value: Any) -> Any:
-    """Return one value of a recorded case, where pairs are lists or an object.
+    """Return the value of field ``name`` of a dataclass from its JSON value.
+
+    A field of pairs is a list of pairs, or an object, in JSON.
 
     Raises ParameterError for a value of another type.
     """
@@ -290,7 +294,7 @@ def _of_shape(name: str, value: Any, wanted: shape.Shape) -> None:
 
 
 def names(kind: type[Any]) -> list[str]:
-    """Return names of a dataclass's parameters, in order."""
+    """Return the names of a dataclass's fields, in order."""
     return [field.name for field in dataclasses.fields(kind)]
 
 
@@ -301,12 +305,16 @@ def spell_all(
     also: Collection[str] = (),
     instead: Mapping[str, str] = types.MappingProxyType({}),
 ) -> str:
-    """Return a dataclass as ``param=value,...``.
+    """Return the fields of a dataclass as ``param=value,...``.
 
-    Without ``defaults`` only the parameters that differ from their default, and those in ``also``,
-    are included.
-
-    ``instead`` are texts that stand for the values of parameters, by name.
+    Parameters
+    ----------
+    defaults : bool
+        Whether fields that equal their default are included.
+    also : collection of str
+        Fields that are included even if they equal their default.
+    instead : mapping of str to str
+        Texts that replace values, by field name.
     """
     return ",".join(
         f"{field.name}={instead.get(field.name) or spell(getattr(owner, field.name))}"
@@ -333,7 +341,10 @@ def _type_of(owner: str, hints: Mapping[str, Any], name: str) -> Any:
 
 
 def unknown_name(what: str, those: str, name: str, candidates: Sequence[str]) -> TracekitError:
-    """Return the error for an unknown name, with a similar name, or with all names."""
+    """Return an error that begins with ``what`` and suggests a similar candidate.
+
+    If no candidate is similar, the error lists all of them after the words ``those``.
+    """
     close = nearest(name, candidates)
     if close:
         return TracekitError(what, hint=f"did you mean '{close}'?")

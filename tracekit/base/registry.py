@@ -72,24 +72,24 @@ def named(package: ModuleType, kind: type[T]) -> dict[str, T]:
 def with_brought(
     registered: Mapping[str, T], group: str, belongs: Callable[[str, object], bool], kind: str
 ) -> dict[str, T]:
-    """Return the registered objects and those of installed packages, sorted by name.
+    """Return registered objects, and those from entry points of installed packages, by sorted name.
 
     Parameters
     ----------
     registered : mapping
         The registered objects by name.
     group : str
-        The group of entry points, such as ``tracekit.policies``; the name of an entry point is
-        the name of its object.
+        The group of entry points, such as ``tracekit.policies``; the name of an entry point is the
+        name of its object.
     belongs : callable
-        Whether an object of an entry point may be registered under its name.
+        Returns whether the object of an entry point is valid under that name.
     kind : str
-        The word for the objects in errors.
+        The word for an object in errors.
 
     Raises
     ------
     TracekitError
-        For an object that does not belong, and for a name that is taken.
+        For an object that is not valid, and for a name that is taken.
     """
     every = dict(registered)
     for point in importlib.metadata.entry_points(group=group):
@@ -110,7 +110,7 @@ def with_brought(
 
 
 def pick(objects: Mapping[str, T], name: str, kind: str, *, listing: str) -> T:
-    """Return the object with a name. Raise TracekitError with a similar name for an unknown one."""
+    """Return the object called ``name``. Raise TracekitError, with a similar name, if unknown."""
     if name not in objects:
         raise unknown_name(kind, name, objects, listing=listing)
     return objects[name]

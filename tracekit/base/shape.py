@@ -15,7 +15,7 @@ _SHOWN = 60
 
 
 class ShapeError(ValueError):
-    """The error for a value without the expected shape; its text names the value's place."""
+    """The error for a JSON value of a wrong type or range. Its text has the value's path."""
 
     def __init__(self, place: str, value: Any, wanted: str) -> None:
         self.wanted = wanted
@@ -42,7 +42,7 @@ def _digits(value: int) -> int:
 
 
 def text(value: Any, place: str) -> None:
-    """Check that the value is a text."""
+    """Check that a value is a string. ``place`` is its path in the document, for the error."""
     if not isinstance(value, str):
         raise ShapeError(place, value, "text")
 
@@ -54,11 +54,11 @@ def flag(value: Any, place: str) -> None:
 
 
 def anything(_value: Any, _place: str) -> None:
-    """Accept any value."""
+    """Accept any value, as a check that always succeeds."""
 
 
 def number(minimum: float = -LARGEST, maximum: float = LARGEST, *, whole: bool = False) -> Shape:
-    """Return the shape of a finite number within a range; with ``whole`` of a whole number."""
+    """Return a check for a number from ``minimum`` to ``maximum``; if ``whole``, an integer."""
     kind = "a whole number" if whole else "a number"
 
     def check(value: Any, place: str) -> None:
@@ -71,7 +71,7 @@ def number(minimum: float = -LARGEST, maximum: float = LARGEST, *, whole: bool =
 
 
 def one_of(*words: str) -> Shape:
-    """Return the shape of a text that is one of the words."""
+    """Return a check for a string that is one of the words."""
 
     def check(value: Any, place: str) -> None:
         if not isinstance(value, str) or value not in words:
@@ -81,7 +81,7 @@ def one_of(*words: str) -> Shape:
 
 
 def optional(shape: Shape) -> Shape:
-    """Return the shape of a value that has the given shape or is ``null``."""
+    """Return a check for a value that is ``null`` or passes the given check."""
 
     def check(value: Any, place: str) -> None:
         if value is not None:
@@ -91,9 +91,9 @@ def optional(shape: Shape) -> Shape:
 
 
 def either(*shapes: Shape) -> Shape:
-    """Return the shape of a value that has one of several shapes.
+    """Return a check for a value that passes at least one of several checks.
 
-    The error for another value is the error of the last shape.
+    If it passes none, the error is the one of the last check.
     """
 
     def check(value: Any, place: str) -> None:
@@ -109,7 +109,7 @@ def either(*shapes: Shape) -> Shape:
 
 
 def list_of(shape: Shape) -> Shape:
-    """Return the shape of a list in which every item has the given shape."""
+    """Return a check for a list in which every item passes the given check."""
 
     def check(value: Any, place: str) -> None:
         if not isinstance(value, list):
@@ -121,7 +121,7 @@ def list_of(shape: Shape) -> Shape:
 
 
 def row(*shapes: Shape) -> Shape:
-    """Return the shape of a list with one item for each given shape, in order."""
+    """Return a check for a list with one item for each given check; item i passes check i."""
 
     def check(value: Any, place: str) -> None:
         if not isinstance(value, list | tuple) or len(value) != len(shapes):
@@ -133,7 +133,7 @@ def row(*shapes: Shape) -> Shape:
 
 
 def map_of(shape: Shape) -> Shape:
-    """Return the shape of an object with any names, whose values all have the given shape."""
+    """Return a check for an object with any names, whose values all pass the given check."""
 
     def check(value: Any, place: str) -> None:
         for name, item in _object(value, place).items():
@@ -143,9 +143,9 @@ def map_of(shape: Shape) -> Shape:
 
 
 def record(fields: Mapping[str, Shape]) -> Shape:
-    """Return the shape of an object with these fields.
+    """Return a check for an object whose fields pass these checks.
 
-    ``optional`` fields may be absent. Other fields are ignored.
+    A field with an ``optional`` check may be absent. Fields that are not named are ignored.
     """
 
     def check(value: Any, place: str) -> None:
@@ -186,7 +186,7 @@ def _takes_null(shape: Shape) -> bool:
 
 
 def bounded(value: Any, place: str) -> None:
-    """Check that all numbers in the value are finite and within 64 bits."""
+    """Check that all numbers in a value are finite, and at most 2**64 from zero."""
     if isinstance(value, Mapping):
         for name, item in value.items():
             bounded(item, f"{place}.{name}")

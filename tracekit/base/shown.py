@@ -13,7 +13,7 @@ def _printer() -> Any:
 
 
 class Shown:
-    """A base of dataclasses (``repr=False``) and mappings that show themselves."""
+    """Base class of results whose ``repr`` and notebook view print their facts."""
 
     def __repr__(self) -> str:
         """The facts of the result, and the way to its data."""
@@ -24,7 +24,7 @@ class Shown:
 
 
 class EntriesShown(list[Mapping[str, Any]]):
-    """A list of entries that shows the name and the title of each entry."""
+    """A list of entries (mappings) whose notebook view is a table of their names and titles."""
 
     def __init__(self, kind: str, entries: Sequence[Mapping[str, Any]]) -> None:
         super().__init__(entries)

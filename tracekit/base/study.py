@@ -21,7 +21,7 @@ STUDY_FOLDER = ResultFolder(what="study", schema=SCHEMA, document=STUDY)
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Study(Shown):
-    """The results of a study.
+    """The frames and parameters of a study, an experiment whose results a report can show.
 
     Parameters
     ----------
@@ -30,6 +30,7 @@ class Study(Shown):
     about : mapping
         Every parameter of the study, as JSON values.
     frames : mapping of str to DataFrame
+        Each is ``NAME.parquet`` in a study folder.
     """
 
     name: str
@@ -38,7 +39,7 @@ class Study(Shown):
 
 
 def write_study(study: Study, out: Path) -> None:
-    """Write a study folder completely or not at all; an existing study folder is replaced."""
+    """Write a study folder in one step. It replaces an existing study folder."""
     document = {
         "schema": SCHEMA,
         "tool_version": VERSION,

@@ -36,10 +36,7 @@ def size(count_bytes: float) -> str:
 
 
 def memory(count_bytes: float) -> str:
-    """Return an amount of memory as text in units of 1,024: 1536 MiB -> '1.5 GiB'.
-
-    Requests and capacities are printed so.
-    """
+    """Return bytes as text in units of 1,024, as for requests and capacities: '1.5 GiB'."""
     value = float(count_bytes)
     for unit in ("B", "KiB", "MiB", "GiB", "TiB"):
         if abs(value) < BYTES_PER_KIB or unit == "TiB":
@@ -51,7 +48,7 @@ def memory(count_bytes: float) -> str:
 def duration(time_ms: float) -> str:
     """Return a time span in words: 43,200,000 -> '12 h', 90,000 -> '1 min 30 s'.
 
-    From three days on the words are days and hours.
+    From three days on it has days and hours alone: '3 d 2 h'.
     """
     if time_ms < MS_PER_S:
         return f"{time_ms:.0f} ms"
@@ -67,7 +64,7 @@ def duration(time_ms: float) -> str:
 
 
 def covered_ms(first_ms: float, last_ms: float, step_ms: int) -> int:
-    """Return the time from the first step to the end of the last step."""
+    """Return the time from the first step to the end of the last one, which is ``step_ms`` long."""
     return int(last_ms - first_ms) + step_ms
 
 
@@ -76,9 +73,9 @@ EPOCH_FROM_MS = 100_000_000_000
 
 
 def of_two_beginnings(first_ms: float, last_ms: float) -> bool:
-    """Return whether some times count from 1970 and others from the start of the trace.
+    """Return whether the earliest time counts from the trace's start, and the latest from 1970.
 
-    The span between such times is not defined.
+    The span between such times is meaningless.
     """
     return first_ms < EPOCH_FROM_MS <= last_ms
 
@@ -143,17 +140,18 @@ _KNOWN_TO_PEOPLE = {
 
 
 def stored_unit(resource: str) -> str | None:
-    """Return the unit in which a resource is stored.
+    """Return the unit in which amounts of a resource are stored: ``cores`` for ``cpu``.
 
-    Return None for a resource that keeps its stated unit.
+    Return None for a resource whose amounts are stored in the unit of the trace.
     """
     return UNIT_OF.get(resource.removeprefix(_BACKGROUND))
 
 
 def in_stored_unit(resource: str, unit: str) -> tuple[str, int, int] | None:
-    """Return the unit in which an amount is stored, and the factor and divisor that convert it.
+    """Return the stored unit, a factor and a divisor: ``stored = amount * factor / divisor``.
 
-    None for a unit that the resource cannot have.
+    For example ``cpu`` in ``millicores`` gives ``("cores", 1, 1000)``. Return None for a unit that
+    the resource cannot have.
     """
     plain = unit.strip()
     if plain.casefold() == SHARE:
@@ -172,5 +170,8 @@ def in_stored_unit(resource: str, unit: str) -> tuple[str, int, int] | None:
 
 
 def known_units(resource: str) -> str:
-    """Return the units in which a resource may be stated, as people write them."""
+    """Return in words the units that a resource may have: 'cores, millicores or fraction'.
+
+    The resource must have a stored unit.
+    """
     return f"{_KNOWN_TO_PEOPLE[UNIT_OF[resource.removeprefix(_BACKGROUND)]]} or {SHARE}"

@@ -23,9 +23,9 @@ _CHOICES = re.compile(r"\[([^][|]*)\|([^][|]*)\]")
 
 
 def percent(fraction: float, digits: int | None = None) -> str:
-    """Return a fraction 0..1 as a percentage.
+    """Return a fraction 0..1 as a percentage: '0.12 %', '1.2 %', '12 %'.
 
-    It has two significant digits below 10 %, and is a whole number above.
+    Without ``digits`` it has two significant digits below 10 %, and is a whole number above.
     """
     value = 100 * fraction
     if digits is None:
@@ -37,7 +37,7 @@ def percent(fraction: float, digits: int | None = None) -> str:
 
 
 def number(value: float, digits: int = 3) -> str:
-    """Return a plain number of some significant digits: 0.123, 12.3, 1,230."""
+    """Return a number of ``digits`` significant digits, without an exponent: 0.123, 12.3, 1,230."""
     if value == 0:
         return "0"
     text = f"{value:,.0f}" if abs(value) >= 1000 else f"{value:#.{digits}g}".rstrip(".")
@@ -51,30 +51,30 @@ def signed(value: float, digits: int = 2) -> str:
 
 
 def count(value: float, noun: str) -> str:
-    """Return a count with its noun: '1 node', '1,300 nodes'.
+    """Return a count with its noun after a non-breaking space: '1 node', '1,300 nodes'.
 
-    A mean has four digits: '0.1667 nodes'.
+    A fraction has four digits: '0.1667 nodes'.
     """
     return counted(value, noun).replace(" ", NBSP, 1)
 
 
 def counted(value: float, noun: str) -> str:
-    """Return a count with its noun and a plain space, for terminals and documents."""
+    """Return what ``count`` returns, with a plain space, for terminals and documents."""
     text = f"{value:,.0f}" if value == int(value) else f"{value:,.4g}"
     return f"{text} {plural(value, noun)}"
 
 
 def plural(value: float, noun: str) -> str:
-    """Return a noun in the form for its count: 'node', 'nodes', 'policies'."""
+    """Return a noun in the singular for a value of 1, and else in the plural: 'policies'."""
     by_y = noun.endswith("y") and noun[-2:-1] not in "aeiou"
     many = f"{noun[:-1]}ies" if by_y else f"{noun}s"
     return noun if value == 1 else many
 
 
 def agreeing(value: int, text: str) -> str:
-    """Return a count with a clause in the same number.
+    """Return a count and a clause in the singular or plural: '2 containers wait here'.
 
-    The clause has both forms: ``[container waits|containers wait] here``.
+    The text has both forms: ``[container waits|containers wait] here``.
     """
     clause = _CHOICES.sub(lambda match: match[1 if value == 1 else 2], text)
     return f"{value:,} {clause}"
@@ -96,16 +96,16 @@ _NAME_HEAD, _NAME_TAIL = 22, 9
 
 
 def short_hash(text: str) -> str:
-    """Return a name unchanged, and a hash cut after its beginning."""
+    """Return a hash (over 14 hex digits) cut after ten digits; return any other text unchanged."""
     hashed = _DIGITS.fullmatch(text) and len(text) > 14
     return f"{text[:10]}\u2026" if hashed else text
 
 
 def short_id(text: str) -> str:
-    """Return an id short enough for a figure, and long enough to be found.
+    """Return an id shortened for a figure.
 
-    A name keeps both ends, because names of one cluster begin alike; the address in the name of a
-    cloud's node stays whole.
+    A hash is cut by ``short_hash``. Of a name longer than 32 characters the first 22 and the last 9
+    stay, because names of one cluster begin alike.
     """
     short = short_hash(text)
     if short != text or len(text) <= _NAME_HEAD + _NAME_TAIL + 1:
@@ -114,10 +114,7 @@ def short_id(text: str) -> str:
 
 
 def short_ids(texts: Sequence[str]) -> list[str]:
-    """Return short forms of several ids.
-
-    An id stays whole if its short form would look like that of another id.
-    """
+    """Return ``short_id`` of each id. An id stays whole if another has the same short form."""
     short = [short_id(text) for text in texts]
     meant: dict[str, set[str]] = {}
     for text, one in zip(texts, short, strict=True):
@@ -126,18 +123,18 @@ def short_ids(texts: Sequence[str]) -> list[str]:
 
 
 def few(names: Sequence[str], most: int = _NAMED) -> str:
-    """Return the names, or of many names the first and the number of the others."""
+    """Return up to ``most`` names in words: 'a, b and c', or 'a, b, c and 7 more'."""
     return listed(names) if len(names) <= most else and_more(names[:most], len(names))
 
 
 def and_more(names: Sequence[str], of: int) -> str:
-    """Return names in a row, and the number of the others if ``of`` is more than the names."""
+    """Return ``names``, and how many more make ``of`` in total: 'a, b and 7 more'."""
     more = f" and {of - len(names):,} more" if of > len(names) else ""
     return f"{', '.join(names)}{more}"
 
 
 def words_of(resource: str) -> str:
-    """Return the word for a resource in sentences."""
+    """Return how a sentence calls a resource: 'network' for ``net``."""
     # the share of thousandths is the share of the whole
     name = resource.removesuffix("_milli")
     return _RESOURCE_WORDS.get(name, name.replace("_", " "))
@@ -151,9 +148,9 @@ _ON = " \\"
 
 
 def quoted(text: str) -> str:
-    """Return a text as one word of a shell.
+    """Return a text quoted as one word of a shell command.
 
-    SQL, which holds single quotes, is put between double quotes.
+    SQL, which has single quotes inside, is put between double quotes if possible.
     """
     if "'" in text and not re.search(r'["$`\\\\!]', text):
         return f'"{text}"'
@@ -161,14 +158,14 @@ def quoted(text: str) -> str:
 
 
 def in_lines(command: str, width: int) -> str:
-    r"""Return a command broken before its options, with ``\`` at the end of each line but the last.
+    r"""Return a shell command broken before options into lines that end in ``\``, except the last.
 
     Parameters
     ----------
     command : str
         One line.
     width : int
-        Characters of a line. A line is longer where one option with its value is.
+        The most characters of a line. Only an option with a longer value makes a line longer.
     """
     parts = [""]
     for word in _WORD.findall(command):

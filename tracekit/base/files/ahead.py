@@ -33,7 +33,7 @@ def ahead(source: Iterator[T], depth: int = _DEPTH) -> Generator[T, None, None]:
 
 
 class Pieces:
-    """Pieces of bytes as a stream: each ``read`` gives the next piece, and no bytes at the end."""
+    """A readable stream of pieces of bytes. ``read`` returns the next piece, or b"" at the end."""
 
     def __init__(self, pieces: Iterator[bytes | None]) -> None:
         self._pieces = pieces
@@ -44,19 +44,22 @@ class Pieces:
 
 
 class Beside:
-    """A thread that runs calls one after the other; at most one call waits."""
+    """A background thread that runs one call at a time."""
 
     def __init__(self) -> None:
         self._thread = ThreadPoolExecutor(1)
         self._last: Future[None] | None = None
 
     def do(self, work: Callable[[bytes], None], data: bytes) -> None:
-        """Run a call in the thread, once the call before it has ended."""
+        """Wait for the call before, then start ``work(data)`` in the thread.
+
+        Raises the error of the call before.
+        """
         self.finish()
         self._last = self._thread.submit(work, data)
 
     def finish(self) -> None:
-        """Wait until all calls have ended. Raise the error of a call that failed."""
+        """Wait until the last call has ended, and raise its error if it failed."""
         if self._last is not None:
             self._last.result()
 

@@ -62,11 +62,11 @@ def make_folder(folder: Path) -> None:
 
 
 def put(moves: Mapping[Path, Path], root: Path) -> None:
-    """Sync files, move them to their places, and sync the folders of these places.
+    """Sync files, move them to their targets, and sync the folders of the targets.
 
     Parameters
     ----------
-    moves : source and target of each file; an existing target is replaced
+    moves : the target of each file; an existing target is replaced
     root : the folder of all targets; missing folders below it are made
 
     Raises
@@ -100,10 +100,9 @@ LOCK = ".lock"
 
 @contextmanager
 def held(path: Path, *, busy: str) -> Iterator[None]:
-    """Hold the lock file ``path``. Its folder is made if it is missing.
+    """Hold an exclusive lock on the file ``path`` in a ``with`` block. Make its folder if missing.
 
-    The lock ends with the process, even with a killed one. A process without the lock changes
-    nothing.
+    The lock ends with the process, even with a killed one.
 
     Parameters
     ----------
@@ -112,7 +111,7 @@ def held(path: Path, *, busy: str) -> Iterator[None]:
     Raises
     ------
     TracekitError
-        When another process holds the lock; the error names it.
+        When another process holds the lock; the error names the process.
     """
     with _locked(path, busy) as handle:
         handle.truncate(0)

@@ -41,7 +41,7 @@ _HEAD_BYTES = 128 << 10
 
 
 def place(where: str | Path) -> Path:
-    """Return the place of a path or URL.
+    """Return a path as a Path, and a URL such as ``s3://BUCKET/FOLDER`` as a UPath.
 
     Raises TracekitError for a malformed URL, and where the library for its protocol is not
     installed.
@@ -68,9 +68,9 @@ def place(where: str | Path) -> Path:
 
 
 def here(where: str | Path) -> Path:
-    """Return the path of a result, which is always on this machine.
+    """Return the path of a result as a Path. Results are always written to this machine.
 
-    Raise TracekitError for a URL.
+    Raises TracekitError for a URL.
     """
     url_start = _URL.match(str(where))
     if url_start is not None:
@@ -83,20 +83,20 @@ def here(where: str | Path) -> Path:
 
 
 def is_remote(where: Path) -> bool:
-    """Return whether a place is on an object store."""
+    """Return whether a path of ``place`` is on an object store."""
     return not isinstance(where, (Path, str))
 
 
 def named_from(folder: Path, where: Path) -> str:
-    """Return the name of a place in a document of ``folder``.
+    """Return the name of a place for a document in ``folder``: a URL, or else a relative path.
 
-    The name stays right if the folder and the place move together.
+    A relative path stays right if the folder and the place move together.
     """
     return str(where) if is_remote(where) else os.path.relpath(where, folder)
 
 
 def found_from(folder: Path, name: str) -> Path:
-    """Return the place whose name ``named_from`` returned."""
+    """Return the path that ``named_from`` called ``name`` in a document of ``folder``."""
     return place(name) if _URL.match(name) else folder / name
 
 
@@ -106,9 +106,9 @@ def filesystem(where: Path) -> Any:
 
 
 def snapshot(where: Path) -> Any:
-    """Return an fsspec file system that lists a folder once and caches the list.
+    """Return an fsspec file system that lists a remote folder once and caches the list.
 
-    Readers ask for each file many times, and files that a store's manifest names never change.
+    The files in the folder must not change meanwhile, as those that a store's manifest names.
     """
     uncached = filesystem(where)
     options = {**uncached.storage_options, "use_listings_cache": True, "skip_instance_cache": True}
@@ -123,7 +123,7 @@ def within(where: Path) -> str:
 
 
 def parquet_file(where: Path) -> pq.ParquetFile:
-    """Open a Parquet file, of which only the requested parts are read."""
+    """Open a local or remote Parquet file. Only the requested parts are read."""
     import pyarrow as pa  # noqa: PLC0415 - places are asked for before anything is read
     import pyarrow.parquet as pq  # noqa: PLC0415 - same
 
@@ -138,7 +138,7 @@ def parquet_file(where: Path) -> pq.ParquetFile:
 
 
 def parquet_metadata(where: Path) -> pq.FileMetaData:
-    """Return the metadata in the foot of a Parquet file."""
+    """Return the metadata in the footer of a Parquet file."""
     with parquet_file(where) as file:
         return file.metadata
 
@@ -155,14 +155,14 @@ def scan_parquet(*files: Path) -> pl.LazyFrame:
 
 @contextmanager
 def open_head(where: Path) -> Iterator[BufferedReader]:
-    """Open a file for reading its first bytes."""
+    """Open a local or remote file for reading its first bytes. Close it at the block's end."""
     with _opened(where, block_size=_HEAD_BYTES, cache_type="readahead") as file:
         yield file
 
 
 @contextmanager
 def open_whole(where: Path) -> Iterator[BufferedReader]:
-    """Open a file for reading from beginning to end."""
+    """Open a local or remote file for reading all bytes in order. Close it at the block's end."""
     blocks = {"maxblocks": _PIECES_HELD}
     with _opened(
         where, block_size=PIECE_BYTES, cache_type="background", cache_options=blocks
@@ -206,7 +206,7 @@ _MEANINGS = [
 
 
 def store_error(error: BaseException) -> TracekitError | None:
-    """Return the meaning of an error of the object store libraries, or None for any other error."""
+    """Return a TracekitError that explains an object store library's error; None for another."""
     messages: list[str] = []
     one: BaseException | None = error
     while one is not None and len(messages) < 8:
@@ -223,7 +223,7 @@ def store_error(error: BaseException) -> TracekitError | None:
 
 @contextmanager
 def telling() -> Iterator[None]:
-    """Turn errors of the object store libraries into TracekitErrors."""
+    """Turn errors of object store libraries in a ``with`` block into TracekitErrors."""
     try:
         yield
     except TracekitError:
@@ -249,5 +249,5 @@ def check_no_link(paths: Iterable[Path]) -> None:
 
 
 def written_of_fetch(folder: Path) -> Iterable[Path]:
-    """Return the sub-folders and hidden files of a folder, into which a fetch writes."""
+    """Return all sub-folders and hidden files below a folder. ``tracekit fetch`` writes to them."""
     return (one for one in folder.rglob("*") if one.is_dir() or one.name.startswith("."))

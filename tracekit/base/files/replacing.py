@@ -33,7 +33,7 @@ _MOUNTS = Path("/proc/self/mountinfo")
 
 @contextlib.contextmanager
 def replaced_folder(folder: Path) -> Iterator[Path]:
-    """Yield a new folder, which replaces ``folder`` at the end unless an error is raised.
+    """Yield a new empty folder, which replaces ``folder`` in one step unless the block fails.
 
     Raises
     ------
@@ -61,7 +61,7 @@ def replaced_folder(folder: Path) -> Iterator[Path]:
 
 
 def is_mount_point(folder: Path) -> bool:
-    """Return whether a disk, or another folder as in containers, is mounted on a folder."""
+    """Return whether a disk, or another folder (a bind mount), is mounted on a folder."""
     if not folder.is_dir():
         return False
     if folder.is_mount():
@@ -82,13 +82,14 @@ def _plain(path: bytes) -> bytes:
 
 @contextlib.contextmanager
 def replaced_file(path: Path, *, follow: bool = True, durable: bool = True) -> Iterator[Path]:
-    """Yield a path for a new file, which replaces ``path`` at the end unless an error is raised.
+    """Yield a path for a new file, which replaces ``path`` in one step unless the block fails.
 
     Parameters
     ----------
-    follow : bool Whether the target of a link is replaced; otherwise the link itself, as is
-    right for a name that no user typed. durable : bool Whether the file is synced. A reader
-    of a file that is not synced checks it by a hash.
+    follow : bool
+        Whether a link is followed, so that its target is replaced; otherwise the link is replaced.
+    durable : bool
+        Whether the file is synced. Readers of a file that is not synced must check its hash.
     """
     path = path.resolve() if follow and path.is_symlink() else path
     if follow and path.exists() and not path.is_file():
@@ -109,10 +110,10 @@ def replaced_file(path: Path, *, follow: bool = True, durable: bool = True) -> I
 
 
 def taken_over(paths: Iterable[Path], folder: Path) -> None:
-    """Put files and folders into another folder, except where it has an entry of that name.
+    """Put files and folders also into ``folder``, except where it has an entry of that name.
 
-    Each file is hard-linked if the file system can do that, and otherwise copied. So the file
-    exists at every moment, and a writer of the file loses nothing.
+    Each file is hard-linked if the file system can do that, and otherwise copied. So the original
+    stays in place.
     """
     for path in paths:
         target = folder / path.name
@@ -132,7 +133,7 @@ def _named_too(path: str | Path, target: str | Path) -> None:
 
 
 def put_back(folder: Path) -> None:
-    """Move a folder that a killed process had put aside back to its place."""
+    """Restore a folder that a killed process had renamed in order to replace it."""
     on_this_machine = isinstance(folder, Path)  # what lies on an object store is never put aside
     if on_this_machine and not os.path.lexists(folder) and _aside(folder).is_dir():
         with contextlib.suppress(OSError):
@@ -218,7 +219,7 @@ def _held(make: Callable[[], str]) -> tuple[Path, int]:
 
 
 def clear_away(path: Path) -> None:
-    """Remove files and folders that killed processes left beside a path."""
+    """Remove the temporary files and folders that killed writers of ``path`` left in its folder."""
     for left in path.parent.iterdir():
         if not left.name.startswith(_prefix(path)):
             continue
@@ -245,7 +246,7 @@ def _umask() -> int:
 
 @dataclass(frozen=True)
 class Parts:
-    """Numbers as ranges, so that a huge range takes no memory."""
+    """A set of whole numbers, stored as ranges so that a huge range takes no memory."""
 
     ranges: tuple[range, ...]
 
@@ -254,7 +255,7 @@ class Parts:
 
 
 def parse_parts(text: str | None) -> Parts | None:
-    """Return the numbers in a text such as ``0-3,7``.
+    """Return the numbers in a text: ``"0-3,7"`` contains 0, 1, 2, 3 and 7.
 
     Return None for None, which stands for all numbers.
 

@@ -46,7 +46,7 @@ class Damage:
     path : the path of the file, relative to its folder
     kind : a key of ``KINDS``
     found : the kind in words, with its numbers
-    source_file : the trace file to ingest again; None if any ingest mends the damage, or none
+    source_file : the trace file whose ingest repairs a store; None if no particular file does
     """
 
     path: str
@@ -68,9 +68,9 @@ def checksum(path: Path) -> str:
 def damaged(
     folder: Path, checksums: Mapping[str, str], source_file: str | None = None
 ) -> Iterator[Damage]:
-    """Yield the missing and changed files of a folder, in the order of their paths.
+    """Yield the files of ``checksums`` that are missing or changed, in the order of ``checksums``.
 
-    Every file is read.
+    Every file is read to its end. The paths in ``checksums`` are relative to ``folder``.
     """
     for path, wanted in checksums.items():
         written = int(wanted.rpartition(":")[2])
@@ -90,7 +90,7 @@ def damaged(
 
 
 def as_damage(path: str, kind: str, source_file: str | None = None, **numbers: object) -> Damage:
-    """Return a damage of a kind. Its words are filled with the values of ``numbers``."""
+    """Return a Damage whose ``found`` is the text of ``KINDS[kind]``, filled with ``numbers``."""
     text = KINDS[kind].format(**numbers)
     return Damage(path=path, kind=kind, found=text, source_file=source_file)
 
@@ -110,7 +110,7 @@ _OF_ROWS = b"tracekit_rows"
 def kind_of(folder: Path) -> str:
     """Return the command that made a folder of results, such as ``bind``, by its manifest.
 
-    Return an empty text if no manifest names it.
+    Return an empty text if there is no manifest or it names no command.
     """
     try:
         document = json.loads(read_text(folder / MANIFEST))
@@ -123,12 +123,14 @@ def kind_of(folder: Path) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class ResultFolder:
-    """A kind of folder, identified by the schema in its document.
+    """A kind of result folder: Parquet files, and a JSON document that describes them.
 
     Parameters
     ----------
     what : str
         The name of the kind in messages: 'run folder', 'study'.
+    schema : str
+        The ``schema`` in the document of each folder of this kind, such as ``tracekit/study/1``.
     document : str
         The file name of the document.
     """
@@ -138,7 +140,7 @@ class ResultFolder:
     document: str = MANIFEST
 
     def holds(self, folder: Path) -> bool:
-        """Return whether a folder is of this kind."""
+        """Return whether a folder has a document with the schema of this kind."""
         try:
             document = self.read(folder)
         except NoFileError:
@@ -148,12 +150,12 @@ class ResultFolder:
         return isinstance(document, dict) and document.get("schema") == self.schema
 
     def read(self, folder: Path) -> Any:
-        """Return the document of a folder. Raise OSError or ValueError where it has none."""
+        """Return the document of a folder. Raise OSError or ValueError if there is none."""
         put_back(folder)
         return json.loads(read_text(folder / self.document))
 
     def sound(self, folder: Path) -> Any:
-        """Return the document of a folder whose files all have the written bytes.
+        """Check all files of a folder by their checksums, and return its document.
 
         Raises
         ------
@@ -167,7 +169,7 @@ class ResultFolder:
         return document
 
     def check_free(self, folder: Path) -> None:
-        """Raise TracekitError unless the path is free, or holds a folder of this kind."""
+        """Raise TracekitError unless a path is missing, empty, or a folder of this kind."""
         put_back(folder)
         empty = not folder.exists() or (folder.is_dir() and not any(folder.iterdir()))
         if not empty and not self.holds(folder):
@@ -184,11 +186,17 @@ class ResultFolder:
         *,
         more: Callable[[Path], None] | None = None,
     ) -> None:
-        """Write the folder, whole or not at all; an existing folder of this kind is replaced.
+        """Write a folder in one step. It replaces an existing folder of this kind.
 
-        The document lists all ``files`` of the folder; further files that a user has put into it
-        stay. ``more`` writes files that are neither document nor frame into the given folder. A
-        frame that is None is left out.
+        The document also gets the schema, the names of all ``files``, and their checksums. Files
+        that a user has put into the existing folder stay.
+
+        Parameters
+        ----------
+        frames : mapping of str to DataFrame
+            Written to ``NAME.parquet``; None is left out.
+        more : callable, optional
+            Writes further files into the folder that it is given.
 
         Raises
         ------
@@ -204,11 +212,10 @@ class ResultFolder:
 
     @contextlib.contextmanager
     def writing(self, folder: Path, document: Mapping[str, Any]) -> Iterator[Path]:
-        """Yield a folder to write files into.
+        """Yield a temporary folder to write files into. It then becomes ``folder`` as in ``write``.
 
-        Unless an error is raised, the folder then gets its document and its name.
-
-        Raises TracekitError for a path with other content.
+        Nothing changes if the block raises an error. Raises TracekitError for a path with other
+        content.
         """
         self.check_free(folder)
         with replaced_folder(folder) as made:
@@ -234,7 +241,7 @@ class ResultFolder:
 
 
 def sealed(document: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a document with a hash of itself, which reveals any change."""
+    """Return a document with a ``seal``: a hash of its content, which reveals any change."""
     return {**document, "seal": _seal(document)}
 
 
@@ -249,10 +256,10 @@ def _seal(document: Mapping[str, Any]) -> str:
 
 
 def document_of(folder: Path) -> tuple[Path, dict[str, Any]] | None:
-    """Return the document of a folder of results, and its path, or None for another folder.
+    """Return the document of a result folder and its path, or None if the folder is no result.
 
-    An unreadable document is empty, and so has no seal. A document without seal and checksums, such
-    as that of a made-up trace's truth, does not make its folder a result.
+    An unreadable document is returned as an empty one, which has no seal. A document with neither
+    seal nor checksums, such as the one with a synthetic trace's true values, does not count.
     """
     for name in (STUDY, MANIFEST):
         try:
@@ -269,12 +276,12 @@ def document_of(folder: Path) -> tuple[Path, dict[str, Any]] | None:
 def damaged_results(
     folder: Path, name: str, document: Mapping[str, Any], checksums: Mapping[str, str]
 ) -> Iterator[Damage]:
-    """Yield the damaged files of a result, its document first.
+    """Yield the damaged files of a result. If the document itself is damaged, yield it alone.
 
     Parameters
     ----------
     name : the file name of the document
-    checksums : the checksums of the document to check
+    checksums : the checksums of files to check, as in the document
     """
     if not is_sealed(document):
         yield as_damage(name, "changed")
