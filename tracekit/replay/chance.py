@@ -38,7 +38,9 @@ class Means:
 
 @dataclass(frozen=True, kw_only=True)
 class Compared(Means):
-    """Mean differences, each with an interval at the level of its test; shape (columns,) each.
+    """Mean differences and the results of their tests, shape (columns,) each.
+
+    The interval ``low`` to ``high`` of a column has the level of its corrected test.
 
     Parameters
     ----------
@@ -99,13 +101,17 @@ def means(samples: FloatArray, *, comparisons: int = 1) -> Means:
 
 
 def errors_of(count: int, comparisons: int) -> float:
-    """Return the half width of the interval of a mean of ``count`` repeats, in standard errors."""
+    """Return half the width of a mean's 95 % interval, in standard errors (Student's t).
+
+    The mean is of ``count`` repeats. More than one of ``comparisons`` raises the level
+    (Bonferroni).
+    """
     return float(quantile(count - 1, (1 - LEVEL) / max(comparisons, 1)))
 
 
 @dataclass(frozen=True, kw_only=True)
 class Sample:
-    """Statistics of differences for a test, shape (columns,) each.
+    """Statistics of differences, from which ``judge`` tests them; shape (columns,) each.
 
     Parameters
     ----------
@@ -116,8 +122,8 @@ class Sample:
     differs : bool
         Whether any repeat has a difference.
     steady : bool
-        Whether the test may find the difference: the repeats are enough, and nearly all have the
-        same sign.
+        Whether the test may call the difference significant: there are at least ``FEWEST`` repeats,
+        and nearly all of paired ones have the same sign.
     """
 
     mean: FloatArray
@@ -128,23 +134,23 @@ class Sample:
 
 
 def apart(one: FloatArray, other: FloatArray) -> FloatArray:
-    """Return ``one`` less ``other``; 0 where they differ by rounding only (``DUST``)."""
+    """Return ``one - other``, and 0 where they differ by rounding only (``DUST``)."""
     difference = one - other
     size = np.maximum(np.abs(one), np.abs(other))
     return np.where(np.abs(difference) <= DUST * size, 0.0, difference)
 
 
 def paired(differences: FloatArray, once: BoolArray | None = None) -> Sample:
-    """Return the sample of differences that were taken repeat by repeat.
+    """Return the statistics of differences that were taken repeat by repeat.
 
     Parameters
     ----------
     differences : float64, shape (repeats, columns)
         At least one repeat.
     once : bool, shape (columns,), optional
-        Columns whose base is a single draw, as production is: every repeat is compared with this
-        draw. The draw varies as the repeats do, so the standard error is that of a prediction,
-        s * sqrt(1 + 1 / n), and not s / sqrt(n).
+        Columns where all repeats are compared with one single value, as with production. This value
+        varies by chance too, so the standard error is s * sqrt(1 + 1 / n), that of a prediction,
+        and not s / sqrt(n). Here s is the standard deviation of the n repeats.
     """
     count, columns = differences.shape
     error = _error(differences, counted=True)
@@ -158,7 +164,7 @@ def paired(differences: FloatArray, once: BoolArray | None = None) -> Sample:
 
 
 def unpaired(base: FloatArray, new: FloatArray) -> Sample:
-    """Return the sample of the new means less the base's, for repeats without pairs (Welch 1947).
+    """Return the statistics of the new means minus the base means, without pairs (Welch 1947).
 
     Parameters
     ----------
@@ -210,7 +216,7 @@ def judge(
 
     A difference is beyond chance if Student's t-test finds it after Holm's correction (Scandinavian
     Journal of Statistics 1979, 6(2)). A paired difference must also pass a sign test, so that a few
-    outlying repeats do not make a difference. A column without any difference is no comparison.
+    outlying repeats do not make a difference. A column without any difference is not tested.
 
     Parameters
     ----------
@@ -252,7 +258,10 @@ def judge(
 
 
 def quantile(freedom: FloatArray | float, outside: FloatArray | float) -> FloatArray:
-    """Return the standard errors in half an interval that misses with probability ``outside``."""
+    """Return Student's t quantile: half the width of an interval, in standard errors.
+
+    ``outside`` is the probability to miss the true mean, ``freedom`` the degrees of freedom.
+    """
     from scipy.special import stdtrit  # noqa: PLC0415 - slow to import
 
     degrees = np.asarray(freedom, dtype=np.float64)
@@ -313,20 +322,20 @@ def holm(
     alpha: float,
     left_out: tuple[int, int] = (0, 0),
 ) -> tuple[FloatArray, FloatArray]:
-    """Correct p after Holm, in one family or two.
+    """Correct p for many comparisons by Holm's method, in one family or two.
 
     Parameters
     ----------
     tested : bool, shape (columns,)
         The columns that are comparisons.
     first : bool, shape (columns,), optional
-        The columns that answer the question: a family of their own.
+        The columns that answer the question. They form a family, and the others form the second.
     alpha : float
         The error probability of both families together.
     left_out : (int, int)
-        Further comparisons of the family of ``first``, and of the other family, that were dropped
-        after earlier repeats. They count as comparisons without a finding, so that dropping some
-        does not make the others significant.
+        The number of comparisons that were dropped after earlier repeats, in the family of
+        ``first`` and in the other one. They still count as comparisons, so that dropping some does
+        not make the others significant.
 
     Returns
     -------
@@ -375,7 +384,7 @@ _LEAST_SHARE, _LEAST_OF_RESOURCE = 0.001, 0.005
 
 
 def too_near(measure: Measure, middles: Sequence[float]) -> str:
-    """Return why the policies' values differ too little to count; '' where they differ enough."""
+    """Return why the policies' values differ too little to matter; '' if they differ enough."""
     apart, least = max(middles) - min(middles), least_apart(measure)
     if apart < MATERIAL * max(map(abs, middles)):
         return f"policies differ by less than {MATERIAL:.0%}"
@@ -385,7 +394,7 @@ def too_near(measure: Measure, middles: Sequence[float]) -> str:
 
 
 def least_apart(measure: Measure) -> float:
-    """Return the least difference of a share that counts; 0 for a measure that is no share."""
+    """Return the smallest difference of a share that matters; 0 for a measure that is no share."""
     if not measure.share:
         return 0.0
     return _LEAST_OF_RESOURCE if measure.per_resource else _LEAST_SHARE

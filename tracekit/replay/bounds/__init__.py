@@ -34,9 +34,9 @@ _TOLERANCE = 1e-6
 
 
 def volume_bound(request: IntArray, capacity: IntArray) -> int:
-    """Return the least number of largest nodes whose capacity covers all requests.
+    """Return a lower bound on the nodes that hold all requests, from total amounts alone.
 
-    Each resource is covered on its own, and the resource that needs most nodes counts.
+    For each resource, nodes are counted from the largest on, until they cover the summed requests.
 
     Parameters
     ----------
@@ -46,15 +46,15 @@ def volume_bound(request: IntArray, capacity: IntArray) -> int:
     Returns
     -------
     int
-        At most the number of nodes, even where the requests exceed their whole capacity.
+        The count of the resource that needs most nodes, and at most the number of nodes.
     """
     return int(volume_bounds(request.sum(axis=0)[None], capacity)[0])
 
 
 def volume_bounds(requested: IntArray, capacity: IntArray) -> IntArray:
-    """Return the volume bound for each row of summed requests, shape (rows,).
+    """Return ``volume_bound`` for each row of summed requests, int64, shape (rows,).
 
-    The requests have the shape (rows, resources).
+    ``requested`` has the shape (rows, resources), and ``capacity`` the shape (nodes, resources).
     """
     needed = np.zeros(len(requested), dtype=np.int64)
     for column in range(capacity.shape[1]):
@@ -65,9 +65,10 @@ def volume_bounds(requested: IntArray, capacity: IntArray) -> IntArray:
 
 
 def linear_bound(request: IntArray, capacity: IntArray) -> int | None:
-    """Return the bound of the linear program; None where the program would be too large.
+    """Return a lower bound on nodes from the linear program that this module describes.
 
-    Where no placement has room for all containers, the bound is the number of nodes.
+    None if the program has more than ``LARGEST_PROGRAM`` pairs of a shape and a node type. If the
+    program has no solution, the bound is the number of nodes.
     """
     shapes, demand = _grouped(request)
     types, nodes_of_type = _grouped(capacity)
@@ -87,9 +88,10 @@ def _grouped(rows: IntArray) -> tuple[IntArray, IntArray]:
 
 
 def fit_counts(shapes: IntArray, types: IntArray) -> IntArray:
-    """Return the number of containers of each shape that an empty node of each type takes.
+    """Return how many containers of each shape fit on an empty node of each type.
 
-    int64, shape (types, shapes); ``UNLIMITED`` for a shape without any request.
+    int64, shape (types, shapes); ``UNLIMITED`` for a shape without any request. ``shapes`` and
+    ``types`` have a row of requests or of capacities each, with a column for each resource.
     """
     most = np.full((len(types), len(shapes)), UNLIMITED, dtype=np.int64)
     for column in range(shapes.shape[1]):

@@ -20,11 +20,12 @@ _AT_ONCE = 20_000_000
 
 
 def load_bound(workload: Workload, most: tuple[float, float], *, requests: bool) -> int:
-    """Return a lower bound on nodes that carry all load, with the background of removed nodes.
+    """Return a lower bound on the nodes that can carry the whole load, if the others are removed.
 
-    The bound is taken by volume at every settled step, as in ``demand_bound``: use and background
-    must stay within ``most`` of the capacity. With ``requests``, requests and the reserve for
-    background must also fit into the capacity. Daemons go with their node and do not count.
+    The load of a step is the use of all containers but daemons, and the background of all nodes,
+    also of removed ones. It must stay within ``most``, the share of capacity for (cpu, memory).
+    With ``requests``, the requests and the reserve for background must fit into the capacity too.
+    The bound is the highest volume bound of the settled steps (after the first filling).
     """
     (used, room), (requested, capacity) = volumes(workload, most)
     needed = int(volume_bounds(used, room).max(initial=0))
@@ -34,10 +35,9 @@ def load_bound(workload: Workload, most: tuple[float, float], *, requests: bool)
 
 
 def bound_after_losses(workload: Workload, most: tuple[float, float], *, requests: bool) -> int:
-    """Return a lower bound on the nodes that carry all load after the last loss; 0 without losses.
+    """Return ``load_bound`` for the time after the last loss of a node; 0 without losses.
 
-    The bound is that of ``load_bound``, over the steps from the last loss on and the nodes that
-    remain.
+    It covers the settled steps from the last loss on, and the nodes that are never lost.
     """
     if workload.nodes.losses is None or not len(workload.nodes.losses.node):
         return 0
@@ -51,9 +51,8 @@ def bound_after_losses(workload: Workload, most: tuple[float, float], *, request
 def cost_bound(workload: Workload, most: tuple[float, float], *, requests: bool) -> float | None:
     """Return a lower bound on the hourly price of nodes that carry all load; None without prices.
 
-    The load is that of ``load_bound``. The bound allows parts of nodes, and takes the cheapest room
-    first. With ``requests`` the bound is the larger of this one and the sum of bounds over pools of
-    nodes.
+    The load is that of ``load_bound``, and the bound is the ``least_cost`` of the dearest step.
+    With ``requests``, it is at least the sum of bounds over pools of nodes (see ``pool_costs``).
     """
     prices = workload.nodes.prices
     if prices is None:
@@ -70,13 +69,16 @@ def cost_bound(workload: Workload, most: tuple[float, float], *, requests: bool)
 def volumes(
     workload: Workload, most: tuple[float, float], *, since_ms: int = 0
 ) -> tuple[tuple[IntArray, IntArray], tuple[IntArray, IntArray]]:
-    """Return use and its room, then requests and their room, at settled steps from ``since_ms``.
+    """Return total use and total requests at settled steps, each with the room for it on nodes.
+
+    Only steps at or after ``since_ms`` count.
 
     Returns
     -------
     (int64, int64), (int64, int64)
-        Each pair has a sum over the cluster, shape (steps, resources), and the room for it on
-        each node, shape (nodes, resources). Use has cpu and memory only.
+        First use and its room: cpu and memory only, room being ``most`` of the capacity. Then
+        requests and their room: all resources, room being the capacity. In each pair the total has
+        the shape (steps, resources), and the room has the shape (nodes, resources).
     """
     within = np.where(np.isfinite(most), most, 1.0)
     counted = np.isfinite(most)
@@ -100,10 +102,10 @@ def volumes(
 def demand_bound(workload: Workload, most: tuple[float, float] = (1.0, 1.0)) -> int:
     """Return a lower bound on nodes that run all containers while no node's use exceeds ``most``.
 
-    ``most`` is a share of the capacity, for cpu and for memory; infinite for no limit. Use and
-    background count for cpu and memory, requests for further resources. The volume bound is taken
-    at every settled step (every step where none is settled), and the linear program at the step
-    where the volume bound is largest.
+    ``most`` is a share of the capacity, for cpu and for memory; infinite for no limit. Containers
+    need their use of cpu and memory, and their requests of other resources; background use makes a
+    node smaller. The result is the highest volume bound of the settled steps (of all steps where
+    none is settled), or the linear bound of the same step if that is higher.
     """
     steps = settled_steps(workload.use.times_ms, workload.use.settled_ms)
     needed = [volume_bound(*_demand(workload, int(step), most)) for step in steps]
@@ -112,13 +114,12 @@ def demand_bound(workload: Workload, most: tuple[float, float] = (1.0, 1.0)) -> 
 
 
 def mean_bound(workload: Workload, most: tuple[float, float]) -> int:
-    """Return a lower bound on nodes whose mean use is within ``most``; 0 without a limit.
+    """Return a lower bound on the nodes whose mean use stays within ``most``; 0 without a limit.
 
-    The mean is over nodes and settled steps.
-
-    The mean of k nodes is at least U / (k c). U is the mean over settled steps of all use, with the
-    background of removed nodes, and c is the largest capacity. So k >= U / (c m). Daemons go with
-    their node and do not count.
+    ``most`` is the share of capacity for (cpu, memory), and the mean is over nodes and settled
+    steps. The mean of k nodes is at least U / (k c). U is the mean use of the whole cluster, with
+    the background of removed nodes and without daemons, and c is the largest capacity of a node.
+    With the limit m from ``most``, this gives k >= U / (c m).
     """
     if not np.isfinite(most).any():
         return 0
@@ -134,10 +135,11 @@ def mean_bound(workload: Workload, most: tuple[float, float]) -> int:
 def over_time_bound(workload: Workload, most: float) -> int:
     """Return a lower bound on nodes whose CPU use is within ``most`` at 99 % of the settled steps.
 
-    It holds where every container runs on one node from its arrival to its departure. Each node may
-    exceed ``most`` at m steps. Take the L steps with the most use, and leave out of each container
-    its m largest values. What remains on a node is at most (L - m) times the limit of the node, and
-    the same holds for the sums over all nodes. Daemons go with their node and do not count.
+    It holds if no container moves between its arrival and its departure. Let m be the number of
+    steps at which a node may exceed its limit, ``most`` times its capacity. Take the L steps with
+    the most use, and leave out the m largest values of each container. The rest on a node sums to
+    at most (L - m) times its limit, and so the rest in the cluster sums to at most (L - m) times
+    all limits. Daemons do not count, because they are removed with their node.
     """
     steps = settled_steps(workload.use.times_ms, workload.use.settled_ms)
     if not np.isfinite(most) or not workload.containers.count:

@@ -64,12 +64,13 @@ _STEP = ("time_ms", "settled")
 
 
 class Bounds(NamedTuple):
-    """The bounds of a workload for every placement.
+    """Lower bounds on the measures of a workload, which hold for every placement.
 
     Parameters
     ----------
     rows : list of dict
-        A lower bound of each measure at each sampling step; None where none is proven.
+        For each sampling step, the bound of each measure by its column. A measure for which none is
+        proven is left out.
     movable : dict
         The share of the use of each resource that a policy can move: see ``MovableShare``.
     """
@@ -79,7 +80,7 @@ class Bounds(NamedTuple):
 
 
 def nodes_bound(workload: Workload) -> int:
-    """Return the largest lower bound on nodes in use at any settled step, as in ``bounds_of``."""
+    """Return the highest lower bound on nodes in use over all settled steps; see ``bounds_of``."""
     bounds, others = _NodesUsed(workload).at_steps(), placeable(workload)
     if others is not workload:
         bounds = np.minimum(bounds, _NodesUsed(others).at_steps())
@@ -88,10 +89,10 @@ def nodes_bound(workload: Workload) -> int:
 
 
 def bounds_of(workload: Workload, *, rebalanced: bool = False) -> Bounds:
-    """Return the bounds at every step, and the share of use that can move.
+    """Return lower bounds of the measures at every step, and the share of use that can move.
 
-    Where some containers fit on no node, each bound holds for policies that place all containers
-    and for policies that place all others. With ``rebalanced`` a rebalancer moves containers too.
+    If some containers can never be placed, each bound is the lower of two: with these containers
+    and without them. With ``rebalanced``, pinned containers count as movable.
     """
     bounds = _bounds_of(workload, rebalanced=rebalanced)
     others = placeable(workload)
@@ -133,10 +134,10 @@ def _bounds_of(workload: Workload, *, rebalanced: bool) -> Bounds:
 def gaps(
     row: dict[str, Any], bound: dict[str, Any], *, filtered: bool = True
 ) -> dict[str, float | None]:
-    """Return each measure less its bound; None where no bound is proven.
+    """Return each measure less its lower bound, by gap column such as ``cpu_max_gap_fraction``.
 
-    All gaps are None for a policy that left containers waiting: it carries less load than the bound
-    assumes.
+    A gap is None where no bound is proven. All gaps are None for a policy that left containers
+    waiting, because it carries less load than the bounds assume.
 
     Parameters
     ----------
@@ -273,15 +274,15 @@ def _down(value: float) -> float:
 
 
 def bound_frame(rows: list[dict[str, Any]], schema: dict[str, Any]) -> pl.DataFrame:
-    """Return the rows as a frame with the columns of steps.parquet."""
+    """Return ``Bounds.rows`` as a frame with the columns of ``schema``; null where missing."""
     return pl.DataFrame([{name: row.get(name) for name in schema} for row in rows], schema=schema)
 
 
 class MovableShare:
-    """The share of the use of each resource, over the settled steps, that a policy can move.
+    """Adds up, over the settled steps, which share of each resource's use a policy can move.
 
-    Three parts stay under every policy: background use, daemons, and pinned containers while their
-    node exists and no container of higher priority may evict them.
+    Background use, daemons and pinned containers stay. A pinned container is movable, however, once
+    its node is lost or if a container of higher priority may evict it.
 
     Parameters
     ----------
@@ -300,15 +301,16 @@ class MovableShare:
     def add(
         self, step: int, present: BoolArray, use: Sequence[FloatArray], own: Sequence[float]
     ) -> None:
-        """Add the use of a step.
+        """Add the use of one step; a step that is not settled is ignored.
 
         Parameters
         ----------
         present : bool, shape (containers,)
+            The containers that exist at the step.
         use : two of float64, shape (present,)
             CPU and memory of each present container.
         own : two of float
-            The background's CPU and memory.
+            Background use of CPU and memory, summed over nodes.
         """
         if step not in self._counted:
             return
@@ -330,7 +332,7 @@ class MovableShare:
         return np.asarray(self._fixed & (self._load.use.times_ms[step] < self._lost_ms))
 
     def shares(self) -> dict[str, float]:
-        """Return the share 0..1 of each resource that is used at all."""
+        """Return the movable share (0..1) by resource, without resources that nothing uses."""
         return {
             name: float(movable / whole)
             for name, (movable, whole) in zip(self._names, self._sums, strict=True)

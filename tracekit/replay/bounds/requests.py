@@ -25,7 +25,10 @@ def requested_at(workload: Workload, *, but_daemons: bool = False) -> IntArray:
 
 
 def summed_at(workload: Workload, some: IntArray) -> IntArray:
-    """Return the sum of requests of some containers at every step, shape (steps, resources)."""
+    """Return the requests of the containers at positions ``some``, summed over those present.
+
+    int64, shape (steps, resources).
+    """
     times, request = workload.use.times_ms, workload.containers.request[some]
     changes = np.zeros((len(times) + 1, len(workload.resources)), dtype=np.int64)
     np.add.at(changes, np.searchsorted(times, workload.containers.arrival_ms[some]), request)
@@ -34,10 +37,10 @@ def summed_at(workload: Workload, some: IntArray) -> IntArray:
 
 
 def further_bounds(workload: Workload) -> dict[str, FloatArray]:
-    """Return bounds on the measures of use of further resources, by column, shape (steps,).
+    """Return lower bounds on measures of resources beyond CPU and memory, shape (steps,) each.
 
-    The bound is the mean use over the nodes that have the resource. A resource that some node has
-    without limit has no bound.
+    The keys are columns such as ``network_max_fraction``. The bound of the maximum is the mean use
+    over the nodes that have the resource. A resource that some node has without limit has no bound.
     """
     bounds: dict[str, FloatArray] = {}
     requested = None
@@ -120,12 +123,12 @@ def placeable(load: Workload) -> Workload:
 
 
 def never_placed(load: Workload) -> BoolArray:
-    """Return whether no policy can place each container within requests, (containers,).
+    """Return which containers no policy can place within requests, bool, shape (containers,).
 
-    These are containers that are larger than every node, and gangs that can never start: too few
-    members are ever present together, or too few fit on empty nodes together. The fit is judged by
-    the least request of any member in each resource. A gang without a minimum must start with all
-    members that are left (``replay.engine.queueing.Gangs.needed``).
+    These are containers larger than every node, and gangs that can never start because they need
+    more members than are ever present at a time, or than fit on empty nodes by the least request of
+    any member. A gang without a minimum needs all members that have not departed
+    (``replay.engine.queueing.Gangs.needed``). Pinned containers are never among them.
     """
     never = np.zeros(load.containers.count, dtype=np.bool_)
     never[load.too_large()] = True
@@ -157,11 +160,11 @@ def _never_starts(load: Workload, members: BoolArray, never: BoolArray) -> bool:
 
 
 def apart_bounds(load: Workload) -> IntArray:
-    """Return the nodes that rules on containers that must stay apart need, shape (steps,).
+    """Return a lower bound on nodes from rules that keep containers apart, int64, shape (steps,).
 
-    If no node may take more than ``most`` containers of a group, n of them need n / most nodes; the
-    group that needs most counts. Daemons run on their node whatever the rules say. Where other
-    containers are pinned, their placement may break the rules, and the bound is 0.
+    If no node may take more than ``most`` containers of a group, n of them need n / most nodes. The
+    group that needs most nodes counts. Daemons do not count, because they ignore the rules. If any
+    other container is pinned, the bound is 0, because its placement may break the rules.
     """
     bounds = np.zeros(len(load.use.times_ms), dtype=np.int64)
     counted = (
@@ -202,7 +205,10 @@ _MOST_OPEN = 20_000_000
 
 
 def pool_bounds(load: Workload, room: IntArray) -> IntArray:
-    """Return a lower bound on nodes in use at every step, shape (steps,); 0 without pools.
+    """Return a lower bound on nodes in use at every step, summed over pools, shape (steps,).
+
+    A pool is a set of nodes that some containers cannot leave, because of selectors, taints or
+    resources. Without pools the bound is 0.
 
     Parameters
     ----------
@@ -214,7 +220,9 @@ def pool_bounds(load: Workload, room: IntArray) -> IntArray:
 
 
 def pool_costs(load: Workload, room: IntArray, price: FloatArray) -> FloatArray:
-    """Return a lower bound on the cost of nodes in use at every step, shape (steps,).
+    """Return a lower bound on the price of nodes in use at every step, shape (steps,).
+
+    Pools and ``room`` are as in ``pool_bounds``.
 
     Parameters
     ----------

@@ -52,7 +52,7 @@ class Question:
 
 @dataclass(frozen=True, kw_only=True)
 class Answer:
-    """The answer to a case: ``values`` in the shape of ``expected``, and a table to print."""
+    """The answer to a case: ``values`` shaped as ``expected``, a table and a note to print."""
 
     values: Mapping[str, Any]
     columns: Sequence[str] = ()
@@ -62,11 +62,12 @@ class Answer:
 
 @dataclass(frozen=True, kw_only=True)
 class CaseKind:
-    """A kind of case. The decorators ``kind`` and ``of_inputs`` make one of a function.
+    """A kind of recorded case; ``kind`` and ``of_inputs`` make one from a function.
 
     Parameters
     ----------
     answer : callable
+        Answers a case of this kind.
     inputs : mapping of str to Shape
         The shapes of the ``inputs`` that the kind reads, checked before ``answer`` is called.
     """
@@ -76,14 +77,14 @@ class CaseKind:
 
 
 def kind(inputs: Mapping[str, Shape]) -> Callable[[Callable[[Question], Answer]], CaseKind]:
-    """Decorate the function that answers a kind of case with these inputs."""
+    """Turn a function from ``Question`` to ``Answer`` into a kind of case with these inputs."""
     return lambda answer: CaseKind(answer=answer, inputs=inputs)
 
 
 def of_inputs(
     inputs: Mapping[str, Shape],
 ) -> Callable[[Callable[..., Mapping[str, Any]]], CaseKind]:
-    """Decorate a function that takes the inputs as parameters and returns the answer's values."""
+    """Turn a function from these inputs to ``Answer.values`` into a kind of case."""
 
     def made(values: Callable[..., Mapping[str, Any]]) -> CaseKind:
         def answer(question: Question) -> Answer:
@@ -101,7 +102,7 @@ _ASIDE = ("strategy", "metric_provider", "watcher_address")
 
 
 def case_policy(question: Question) -> tuple[PlacementPolicy, list[str]]:
-    """Return the policy with the case's arguments, and the names of those that it lacks.
+    """Return the policy with the case's arguments, and the arguments that the policy does not know.
 
     Raises
     ------
@@ -122,7 +123,7 @@ def case_policy(question: Question) -> tuple[PlacementPolicy, list[str]]:
 
 
 def situation(inputs: Document) -> tuple[list[str], Snapshot, Container]:
-    """Return names of the nodes, the snapshot with their running pods, and the waiting pod.
+    """Return a case's node names, the snapshot of its cluster, and its waiting pod.
 
     Raises
     ------
@@ -152,14 +153,14 @@ def situation(inputs: Document) -> tuple[list[str], Snapshot, Container]:
 def cluster_of(
     nodes: Sequence[Document], resources: tuple[str, ...], running: Iterable[tuple[int, Container]]
 ) -> Cluster:
-    """Return the cluster where containers run.
+    """Return a cluster of these nodes, on which these containers run.
 
     Parameters
     ----------
     nodes : sequence of mapping
-        With ``allocatable`` or ``capacity``.
+        Nodes of a case; each has ``allocatable`` or ``capacity``.
     running : iterable of (int, Container)
-        Each container with the position of its node.
+        Pairs of a node's position in ``nodes`` and a container on it.
     """
     cluster = Cluster(
         resources=resources,
@@ -186,9 +187,9 @@ def container_of(
     extra: Mapping[str, int] | None = None,
     service: str = "",
 ) -> Container:
-    """Return the container of a pod: requests and limits in columns of ``resources``.
+    """Return a pod as one container, whose amounts are in the order of ``resources``.
 
-    ``extra`` adds amounts to the request. A limit is at least the request.
+    ``extra`` adds amounts, by resource, to the request. A limit below the request is raised to it.
     """
     counted = {PODS: 1, **(extra or {})}
     request = amounts(resources, {**pod.request(), **counted})
@@ -215,7 +216,7 @@ def _names(nodes: Sequence[Document]) -> Iterator[str]:
 def rows_of(nodes: Sequence[Document], resources: tuple[str, ...], which: str) -> Any:
     """Return the capacity or allocatable of each node, int64, shape (nodes, resources).
 
-    A node that lacks the amounts ``which`` is counted with the others.
+    ``which`` is one of these words; a node that lacks it is read by the other word.
     """
     other = "allocatable" if which == "capacity" else "capacity"
     given = [node.get(which) or node.get(other) or {} for node in nodes]

@@ -52,15 +52,15 @@ class UnknownUsageError(TracekitError):
 
 @dataclass(frozen=True, kw_only=True)
 class CaseView:
-    """The view of a case for a rebalance policy.
+    """A case as a rebalance policy sees it; ``case_view`` makes it.
 
     Parameters
     ----------
     view : View
     nodes, pods : list of str
-        Names by position in the view.
+        Names, in the order in which ``view`` numbers nodes and pods.
     protected : list of str
-        Why each pod may not be evicted; '' where it may.
+        For each pod, why it may not be evicted; '' if it may.
     """
 
     view: View
@@ -70,12 +70,15 @@ class CaseView:
 
 
 def case_view(inputs: Document, thresholds: set[str], source: str) -> CaseView:
-    """Return the view of a case, with the resources of ``thresholds``, cpu, memory and pods.
+    """Return a case as a rebalance policy sees it.
 
     Parameters
     ----------
+    thresholds : set of str
+        Resources to view besides cpu, memory and pods.
     source : str
-        Where usage comes from: requests, metrics_server or prometheus.
+        Where usage comes from: requests, metrics_server or prometheus. With prometheus the view has
+        the metric only, in percent.
 
     Raises
     ------

@@ -51,9 +51,9 @@ Values = dict[str, Any]
 def create_resource_stats(
     node: Document, metrics: list[Document], resource: str, pod_request: Document | None
 ) -> Values:
-    """Return the use of a resource from a node's metrics.
+    """Return the use of a resource according to a node's metrics.
 
-    ``{"valid": bool}``, with ``stats`` where the metrics hold the resource.
+    ``{"valid": bool}``, with ``stats`` (the fields of ``Stats``) where the metrics hold it.
     """
     stats = measured_stats(node, metrics, pod_request or {}, resource)
     return {"valid": stats is not None, **({"stats": dataclasses.asdict(stats)} if stats else {})}
@@ -73,9 +73,9 @@ def pod_effective_resource(pod: Document, which: str) -> Values:
 def node_requests_and_limits(
     node: Document, pod: Document, existing_pods: list[Document] | None
 ) -> Values:
-    """Return a node's totals with and without the pod.
+    """Return a node's capacity, and its summed requests and limits with and without the pod.
 
-    Requests cut at capacity and limits, as ``node_request``, ``node_request_minus_pod``, ...
+    ``{"node_request", "node_request_minus_pod", ...}``, by resource; requests are cut at capacity.
     """
     existing = tuple(map(decode_pod, existing_pods or []))
     capacity = amounts(BASE, node["allocatable"])
@@ -159,7 +159,7 @@ def compute_risk(question: Question) -> Answer:
 
 @kind({**_shapes.ASKED, "node": s.text})
 def power_model_lookup(question: Question) -> Answer:
-    """Return the power model that Peaks uses for a node.
+    """Return the power model that Peaks uses for a node: k0 + k1 * exp(k2 * CPU percent).
 
     ``{"k0", "k1", "k2"}``, all 0 for a node without a model.
     """
@@ -179,7 +179,7 @@ def power_model_lookup(question: Question) -> Answer:
 def recent_pod_cache_cleanup(cache: list[Document], bind_now: str | None) -> Values:
     """Return the recent pods of a node that remain after a clean-up.
 
-    ``{"cache": [pod, ...]}``, oldest first; a pod bound now joins before the clean-up.
+    ``{"cache": [pod, ...]}``, oldest first. ``bind_now`` is a pod bound just before it.
     """
     pods = [(one["pod"], one["age_s"]) for one in cache] + ([(bind_now, 0)] if bind_now else [])
     return {"cache": [pods[at][0] for at in surviving([age for _, age in pods])]}
@@ -194,7 +194,10 @@ _UNITS = (1, 2**20)
 
 @dataclass(frozen=True, kw_only=True)
 class Stats:
-    """Capacity, request, mean and deviation of use, in millicores or MiB."""
+    """Capacity, request, and mean and deviation of use of one resource of a node.
+
+    CPU is in millicores and memory in MiB.
+    """
 
     capacity: float
     req: float
@@ -202,7 +205,7 @@ class Stats:
     used_stdev: float
 
     def arrays(self) -> tuple[FloatArray, float, FloatArray, FloatArray]:
-        """Return capacity, request, mean and deviation of one node, in arrays as policies take."""
+        """Return capacity, request, mean and deviation; all but request are arrays of one node."""
         capacity, used, deviation = (
             np.array([one]) for one in (self.capacity, self.used_avg, self.used_stdev)
         )
@@ -210,7 +213,7 @@ class Stats:
 
 
 def decode_stats(document: Document) -> Stats:
-    """Return the ``stats`` of a case."""
+    """Return ``Stats`` from the ``stats`` of a case."""
     names = ("capacity", "req", "used_avg", "used_stdev")
     return Stats(**{name: float(document[name]) for name in names})
 
@@ -218,7 +221,7 @@ def decode_stats(document: Document) -> Stats:
 def measured_stats(
     node: Document, metrics: list[Document], request: Document, resource: str
 ) -> Stats | None:
-    """Return the statistics of 'cpu' or 'memory' from a node's metrics; None without metrics."""
+    """Return ``Stats`` of 'cpu' or 'memory' from a node's metrics; None where they lack it."""
     column = BASE.index(full_name(resource))
     average, deviation = average_and_deviation(decode_metrics(metrics), TYPES[column])
     if np.isnan(average):
@@ -238,7 +241,7 @@ def _numbers(*names: str) -> Mapping[str, Shape]:
 
 @of_inputs(_numbers("alpha", "beta"))
 def beta_new(alpha: float, beta: float) -> Values:
-    """Return whether a Beta distribution exists, and its raw moments.
+    """Return whether Beta(alpha, beta) exists, and its raw moments.
 
     ``{"valid": bool}``, with ``m1``, ``m2``, ``m3`` where the distribution exists.
     """
@@ -250,13 +253,13 @@ def beta_new(alpha: float, beta: float) -> Values:
 
 @of_inputs(_numbers("alpha", "beta", "x"))
 def beta_pdf(alpha: float, beta: float, x: float) -> Values:
-    """Return the density of a Beta distribution at a place: ``{"value": float}``."""
+    """Return the density of Beta(alpha, beta) at ``x``: ``{"value": float}``."""
     return {"value": float(density(float(alpha), float(beta), float(x)))}
 
 
 @of_inputs(_numbers("alpha", "beta", "x"))
 def beta_cdf(alpha: float, beta: float, x: float) -> Values:
-    """Return a Beta distribution's probability up to a place: ``{"value": float}``."""
+    """Return the probability of at most ``x`` under Beta(alpha, beta): ``{"value": float}``."""
     return {"value": float(cumulative(float(alpha), float(beta), float(x)))}
 
 
@@ -280,7 +283,7 @@ def beta_match_moments(m1: float, m2: float) -> Values:
 
 @of_inputs(_numbers("m1"))
 def max_variance_(m1: float) -> Values:
-    """Return the largest variance in 0..1 for a mean: ``{"value": float}``."""
+    """Return the largest variance of values in 0..1 whose mean is ``m1``: ``{"value": float}``."""
     return {"value": float(max_variance(float(m1)))}
 
 
@@ -293,8 +296,8 @@ def mu_sigma_(stats: Document) -> Values:
 
 @of_inputs({"p": s.list_of(_shapes.WHOLE), "points": _shapes.POINTS})
 def broken_linear_(p: list[int], points: list[list[int]]) -> Values:
-    """Return the integer interpolation between points of a shape, at the places ``p``.
+    """Return the piecewise linear function through ``points`` at every value of ``p``.
 
-    ``{"values": [int, ...]}``.
+    ``{"values": [int, ...]}``; a point is (x, y), and the arithmetic is of integers.
     """
     return {"values": broken_linear(points, np.array(p, dtype=np.int64)).tolist()}

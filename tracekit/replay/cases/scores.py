@@ -85,7 +85,7 @@ def _table(
 
 @kind(_shapes.CLUSTER)
 def score(question: Question) -> Answer:
-    """Return the score of each node for a pod, as Score() would return it."""
+    """Return the score of each node for a pod, as the plugin's Score() returns it."""
     return answer_scores(question)
 
 
@@ -131,10 +131,9 @@ def defaults(question: Question) -> Answer:
 
 @kind(_shapes.ASKED)
 def args_error(question: Question) -> Answer:
-    """Return the field of the arguments that the plugin refuses.
+    """Return the name of the argument that the plugin refuses.
 
-    ``{"error": field}``, with the field as upstream names it; None where the plugin accepts all
-    arguments.
+    ``{"error": field}``, as upstream spells it; None where the plugin accepts all arguments.
     """
     try:
         case_policy(question)
@@ -149,7 +148,7 @@ def args_error(question: Question) -> Answer:
 def num_feasible_nodes(
     num_all_nodes: int, percentage_of_nodes_to_score: int | None
 ) -> dict[str, int]:
-    """Return the number of feasible nodes that end the search: ``{"num_nodes": int}``."""
+    """Return after how many feasible nodes the search stops: ``{"num_nodes": int}``."""
     return {"num_nodes": nodes_to_find(int(num_all_nodes), int(percentage_of_nodes_to_score or 0))}
 
 

@@ -68,7 +68,7 @@ class CasePolicy:
 
 
 def parse_case_policy(text: str) -> CasePolicy:
-    """Read ``NAME[param=value,...]``.
+    """Parse ``NAME[param=value,...]``, the policy that is to answer cases.
 
     Raises
     ------

@@ -27,14 +27,14 @@ def names_of(maps: Iterable[ResourceMap]) -> list[str]:
 
 
 def rows_of(maps: Iterable[ResourceMap], names: Sequence[str]) -> FloatArray:
-    """Return one row per map and one column per name, shape (maps, names)."""
+    """Return a row for each map and a column for each name, (maps, names); NaN if missing."""
     rows = [[one.get(name) for name in names] for one in maps]
     filled = [[np.nan if value is None else float(value) for value in row] for row in rows]
     return np.array(filled, dtype=np.float64).reshape(len(filled), len(names))
 
 
 def map_of(row: FloatArray, names: Sequence[str]) -> dict[str, float]:
-    """Return a row as a map; resources with NaN are left out."""
+    """Return a row as a map from name to value; names with NaN are left out."""
     return {
         name: float(value) for name, value in zip(names, row, strict=True) if not np.isnan(value)
     }
@@ -42,7 +42,7 @@ def map_of(row: FloatArray, names: Sequence[str]) -> dict[str, float]:
 
 @dataclass(frozen=True, kw_only=True)
 class NodePercent:
-    """Usage by node and resource, in percent of its total.
+    """The usage of each node, in percent of the node's total of each resource.
 
     Parameters
     ----------
@@ -55,7 +55,7 @@ class NodePercent:
     percent: FloatArray
 
     def documents(self, chosen: BoolArray) -> dict[str, dict[str, float]]:
-        """Return the percentages of the chosen nodes, a map by resource for each node's name."""
+        """Return ``{node: {resource: percent}}`` of the nodes where ``chosen`` is true."""
         return {
             name: map_of(row, self.resources)
             for name, row, taken in zip(self.nodes, self.percent, chosen, strict=True)
@@ -64,7 +64,7 @@ class NodePercent:
 
 
 def node_percent(usage: Mapping[str, ResourceMap], totals: Mapping[str, Any]) -> NodePercent:
-    """Return the percentages of the nodes in ``usage``, given their totals by resource."""
+    """Return usage in percent of ``totals``; both have amounts by resource for a node name."""
     nodes = list(usage)
     resources = names_of([*usage.values(), *totals.values()])
     used = rows_of(usage.values(), resources)
@@ -73,11 +73,11 @@ def node_percent(usage: Mapping[str, ResourceMap], totals: Mapping[str, Any]) ->
 
 
 def strictly_below(value: FloatArray, limit: FloatArray) -> BoolArray:
-    """Return whether each node is a whole percent or more below every limit, shape (nodes,).
+    """Return which nodes are at least one percentage point below every limit, shape (nodes,).
 
-    The difference is truncated to a whole number before the comparison. NaN on either side is not
-    compared. With the arguments swapped, the result is whether each node is a whole percent or more
-    above every limit.
+    Both arrays hold percent by node and resource. The difference is truncated to a whole number,
+    and ignored where it is NaN. With the arguments swapped, the result is which nodes are at least
+    one point above every limit.
     """
     whole = np.trunc(value - limit)
     return np.asarray(((whole < 0) | np.isnan(whole)).all(axis=-1))
@@ -116,7 +116,7 @@ def average_clamped(**inputs: Any) -> Values:
     {"data": s.list_of(_shapes.NUMBERS), "minimum": _shapes.NUMBER, "maximum": _shapes.NUMBER}
 )
 def clamp(data: list[ResourceMap], minimum: float, maximum: float) -> Values:
-    """Cut resource maps to a range: ``{"results": [{resource: value}, ...]}``."""
+    """Clip each value of resource maps: ``{"results": [{resource: value}, ...]}``."""
     names = names_of(data)
     rows = np.clip(rows_of(data, names), minimum, maximum)
     return {"results": [map_of(row, names) for row in rows]}
@@ -124,9 +124,9 @@ def clamp(data: list[ResourceMap], minimum: float, maximum: float) -> Values:
 
 @of_inputs({"data": _shapes.NUMBERS, "deviations": s.list_of(_shapes.NUMBERS)})
 def sum_(data: ResourceMap, deviations: list[ResourceMap]) -> Values:
-    """Add each of several deviations to a resource map.
+    """Add each map of ``deviations`` to ``data``.
 
-    ``{"results": [{resource: value}, ...]}`` with the resources of the first operand.
+    ``{"results": [{resource: value}, ...]}`` with the resources of ``data``.
     """
     names = names_of([data])
     start = rows_of([data], names)[0]
@@ -141,7 +141,7 @@ def sum_(data: ResourceMap, deviations: list[ResourceMap]) -> Values:
     }
 )
 def sort_nodes(nodes: list[Mapping[str, Any]], ascending: bool | None) -> Values:
-    """Return the nodes in order of their raw usage.
+    """Return the nodes in order of their usage, summed over resources without conversion of units.
 
     ``{"order": [node, ...]}``, the most used first unless ``ascending``.
     """
@@ -152,9 +152,10 @@ def sort_nodes(nodes: list[Mapping[str, Any]], ascending: bool | None) -> Values
 
 @of_inputs({**_shapes.USAGE_OF_NODES, "low": _shapes.NUMBERS, "high": _shapes.NUMBERS})
 def deviation_classify(low: ResourceMap, high: ResourceMap, **inputs: Any) -> Values:
-    """Return the nodes that are below or above the mean of all by more than a deviation.
+    """Return the nodes that are more than ``low`` below the mean, or more than ``high`` above it.
 
-    ``{"under": {node: percent}, "over": {node: percent}}``; a node that is both counts as under.
+    ``{"under": nodes, "over": nodes}``, each as ``{node: {resource: percent}}``. The mean is over
+    all nodes, and a node must differ in every resource. A node that is both counts as under.
     """
     used = node_percent(**inputs)
     mean = mean_percent(used.percent)
@@ -174,9 +175,10 @@ def deviation_classify(low: ResourceMap, high: ResourceMap, **inputs: Any) -> Va
 def normalize_classify(
     classifiers: list[str], limits: Mapping[str, list[ResourceMap]], **inputs: Any
 ) -> Values:
-    """Return the nodes in groups, by the first classifier whose limits they meet.
+    """Return the nodes in groups; a node is in the group of the first classifier that it meets.
 
-    ``{"groups": [{node: percent}, ...]}``: a group for each classifier, each node in at most one.
+    ``{"groups": [{node: {resource: percent}}, ...]}`` in the order of ``classifiers``. A node meets
+    ``below`` or ``above`` if it is below or above its own limits; it may be in no group.
     """
     used = node_percent(**inputs)
     left = np.ones(len(used.nodes), dtype=np.bool_)
