@@ -38,13 +38,14 @@ def bind_on(
     rng: np.random.Generator,
     which: Which = "first",
 ) -> tuple[int, IntArray] | None:
-    """Return a socket of a host and free places on it; None without a socket with enough places.
+    """Return a socket of a host and ``size`` free places (vCPUs) on it; None if none has enough.
 
     Parameters
     ----------
     which : {'first', 'emptiest'}
-        The socket among those with room. ``whole_cores`` prefers sockets with enough free cores.
-        With 'first', ``random_free`` takes a random socket. ``least_interference`` ignores it.
+        Which of the sockets with enough free vCPUs is taken. ``whole_cores`` considers only those
+        with most free cores. With 'first', ``random_free`` takes any. ``least_interference``
+        ignores it.
     """
     if bind == "least_interference":
         return state.best_on(instance, host)
@@ -66,7 +67,7 @@ def bind_on(
 
 
 def whole_cores(state: VcpuState, free: IntArray, size: int) -> IntArray:
-    """Return ``size`` of the free places of a socket, ascending; free cores are used first.
+    """Return ``size`` of a socket's free places, ascending. Cores without any use come first.
 
     Parameters
     ----------
@@ -106,17 +107,17 @@ OnePerHost = Annotated[bool, About("Whether a host may run only one container of
 
 
 class Chooser(Protocol):
-    """Chooses the host, the socket and the vCPUs of a container."""
+    """A rule that chooses the host, the socket and the vCPUs of each container."""
 
     def choose(
         self, state: VcpuState, instance: int, size: int, rng: np.random.Generator
     ) -> tuple[int, int, IntArray] | None:
-        """Return host, socket and places (-1, none for unbound containers); None without room."""
+        """Return host, socket and places of vCPUs; socket -1 if unbound. None if it must wait."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Interference:
-    """A chooser of vCPUs where the predicted interference is lowest (CN116795487A)."""
+    """A chooser of the vCPUs with the lowest predicted interference on any host (CN116795487A)."""
 
     name: ClassVar[str] = "interference"
 
@@ -147,7 +148,7 @@ class Interference:
         size: int,
         rng: np.random.Generator,  # noqa: ARG002
     ) -> tuple[int, int, IntArray] | None:
-        """Return the lowest score's host, socket and places; ties by host, socket, first vCPU."""
+        """Return the host, socket and places with the lowest score, the first of equal ones."""
         if size == 0:
             return _unbound(state, instance, anti_affinity=self.anti_affinity)
         best = state.least_interference(
@@ -165,7 +166,7 @@ class Interference:
 
 @dataclass(frozen=True, kw_only=True)
 class HostThenBind:
-    """A chooser of a host by its free vCPUs, and then of vCPUs of one of its sockets."""
+    """A chooser that takes a host by its free vCPUs, and then vCPUs on one of its sockets."""
 
     name: ClassVar[str] = "host_then_bind"
 
@@ -191,7 +192,7 @@ class HostThenBind:
     def choose(
         self, state: VcpuState, instance: int, size: int, rng: np.random.Generator
     ) -> tuple[int, int, IntArray] | None:
-        """Return the first of the best hosts, with a socket and places; None without room."""
+        """Return the best host with room, its socket and places; None if no host has room."""
         if size == 0:
             return _unbound(state, instance, anti_affinity=self.anti_affinity)
         room = state.hosts_with_room(size)
@@ -207,7 +208,7 @@ class HostThenBind:
 
 @dataclass(frozen=True, kw_only=True)
 class Following:
-    """A chooser of the hosts that another replay chose, -1 for none, and of vCPUs on them."""
+    """A chooser that repeats another replay's hosts (-1: none) and takes vCPUs by ``bind``."""
 
     label: str
     host: IntArray
@@ -216,7 +217,7 @@ class Following:
     def choose(
         self, state: VcpuState, instance: int, size: int, rng: np.random.Generator
     ) -> tuple[int, int, IntArray] | None:
-        """Return the replay's host, with socket -1 and no places if no socket has room."""
+        """Return the other replay's host; socket -1 and no places if no socket has room."""
         host = int(self.host[instance])
         if host < 0:
             return None
@@ -251,7 +252,7 @@ RECORDED = "recorded"
 
 @dataclass(frozen=True, kw_only=True)
 class Follow:
-    """A chooser of hosts by a placement policy, and of vCPUs on them by ``bind``."""
+    """The way ``POLICY+BIND``: a placement policy chooses the host, and ``bind`` its vCPUs."""
 
     policy: Entrant
     bind: Bind
@@ -259,17 +260,17 @@ class Follow:
 
 @dataclass(frozen=True, kw_only=True)
 class Way:
-    """A way to bind containers, and its text; ``of`` is None for the recorded binding."""
+    """A way to bind containers, parsed from ``text``; ``of`` is None for the recorded binding."""
 
     text: str
     of: Interference | HostThenBind | Follow | None = None
 
 
 def parse_ways(texts: Iterable[str]) -> tuple[Way, ...]:
-    """Return the ways to bind that these texts name, each way once.
+    """Return the ways to bind that these texts name, without duplicates.
 
     A text is ``recorded``, ``interference[...]``, ``host_then_bind[...]``, a name of ``NAMED``, or
-    ``POLICY+BIND`` with any placement policy.
+    ``POLICY+BIND``, in which POLICY is any placement policy and BIND a value of ``Bind``.
 
     Raises
     ------
@@ -309,23 +310,24 @@ _NOWHERE = np.empty(0, dtype=np.int64)
 
 @dataclass(frozen=True, kw_only=True)
 class Recorded:
-    """The recorded hosts and vCPUs of containers.
+    """A chooser that repeats the recorded hosts and vCPUs of containers.
 
-    A container has its recorded number of vCPUs, whatever its request (``size``). It is unbound on
-    its host if another container has one of these vCPUs, or they are on several sockets.
+    A container gets its recorded number of vCPUs, whatever it requests. It runs on its host without
+    vCPUs of its own if a recorded one is in use, or if these are on several sockets.
 
     Parameters
     ----------
     host : int64, shape (containers,)
         -1 for an unknown host.
     places : sequence of int64 arrays
+        The places of each container's vCPUs; empty if unknown.
     """
 
     host: IntArray
     places: Sequence[IntArray]
 
     def size(self, wanted: IntArray) -> IntArray:
-        """Return the recorded number of vCPUs of each container; the wanted number if unknown."""
+        """Return the number of recorded vCPUs of each container; ``wanted`` where unknown."""
         had = np.array([len(places) for places in self.places], dtype=np.int64)
         return np.where(had > 0, had, wanted)
 
@@ -348,12 +350,12 @@ class Recorded:
 
 
 def on_one_socket(room: Room, places: IntArray) -> bool:
-    """Return whether places exist and are all on one socket."""
+    """Return whether there is at least one place, and all are on one socket."""
     return len(np.unique(room.socket[places])) == 1
 
 
 def recorded_bindings(store: Store) -> dict[str, tuple[str, str]]:
-    """Return the recorded node and vCPUs of every container that has both."""
+    """Return node and vCPUs, as ``("n1", "0-3,8")``, of each container with both in the store."""
     if not store.manifest.parts("container"):
         return {}
     with open_database(store) as database:
@@ -366,7 +368,7 @@ def recorded_bindings(store: Store) -> dict[str, tuple[str, str]]:
 
 
 def bindings_of_fit(folder: Path) -> dict[str, tuple[str, str]]:
-    """Return what ``recorded_bindings`` does, from the folder of a fit; empty for a proxy."""
+    """Return node and vCPUs of containers from a fit's folder; empty if it does not have them."""
     try:
         rows = read_frame(folder / "bindings.parquet").select("container", "node", "vcpus")
     except (OSError, pl.exceptions.PolarsError):
@@ -375,7 +377,7 @@ def bindings_of_fit(folder: Path) -> dict[str, tuple[str, str]]:
 
 
 def recorded_chooser(load: Workload, room: Room, bindings: Bindings) -> Recorded:
-    """Return the chooser that repeats recorded bindings for the containers of a workload."""
+    """Return a chooser that repeats these bindings for the containers of a workload."""
     at = {name: number for number, name in enumerate(room.hosts)}
     hosts, places = [], []
     for container in load.containers.ids:

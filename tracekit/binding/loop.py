@@ -28,18 +28,18 @@ Clock = Callable[[], float]
 
 @dataclass(frozen=True, kw_only=True)
 class VcpuOutcome:
-    """The result of a replay.
+    """The result of one replay in which containers were bound to vCPUs.
 
     Parameters
     ----------
     node, placed_ms, socket : int64, shape (containers,)
-        -1 for a container that was never placed. ``socket`` is also -1 for a placed container
-        that has no vCPUs of its own.
+        -1 for a container that was never placed. ``socket`` is also -1 for a placed container that
+        has no vCPUs of its own.
     vcpus : list of list of int
         The vCPU ids of each container on its host.
     inflation : float64, shape (containers,)
-        The mean of a container's score over its sampling steps, as a fraction of its own vCPUs;
-        NaN for a container without a step.
+        The mean loss of a container to its neighbours over its sampling steps, as a fraction of its
+        own vCPUs; NaN for a container without a step.
     steps : list of dict
         Load measures and inflation at every sampling step.
     decisions : int
@@ -58,24 +58,24 @@ class VcpuOutcome:
 
 
 class VcpuReplay:
-    """One replay of one chooser; ``run`` may be called once.
+    """A replay of a workload whose containers a chooser binds to vCPUs. ``run`` may be called once.
 
     Parameters
     ----------
     service : int64, shape (containers,)
         Position of each container's service in the model.
     respond : bool
-        Whether the measured use of a container rises by its interference.
+        Whether a container's measured use is raised by its loss to neighbours.
     truth : InterferenceModel, optional
-        The true model, by which interference is measured; the chooser decides by ``model``. None
-        for the same model.
+        The model that losses are measured by, while the chooser decides by ``model``; ``model`` if
+        None.
     start_ms : int64, shape (containers,), optional
         The time of placement of each container by another replay; its arrival if None.
     size : int64, shape (containers,), optional
         The vCPUs of each container; its CPU request, rounded up, if None.
     held_milli : callable, optional
-        From a time to the cost of recorded neighbours in recorded CPU, which is subtracted before
-        the cost of present neighbours is added; nothing if None.
+        Returns, for a time, how many millicores of each container's recorded CPU its recorded
+        neighbours cost, shape (containers,). They are subtracted before the new cost is added.
     """
 
     def __init__(
@@ -286,6 +286,6 @@ def _without_nan(values: list[Any]) -> list[Any]:
 
 
 def risen(cpu_milli: FloatArray, inflation: FloatArray, size: IntArray) -> FloatArray:
-    """Return the millicores that interference adds, up to ``MOST_CPU`` of the container's vCPUs."""
+    """Return the millicores that interference adds, for a use of at most ``MOST_CPU`` * vCPUs."""
     room = np.maximum(MOST_CPU * size * MILLI_PER_CORE - cpu_milli, 0.0)
     return np.minimum(inflation * size * MILLI_PER_CORE, room)

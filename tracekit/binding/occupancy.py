@@ -23,7 +23,10 @@ _NOBODY = 0.5
 
 
 class Occupancy(NamedTuple):
-    """The state by place (a vCPU of the room), socket, host and instance.
+    """The binding of all instances and their losses, as arrays for compiled code.
+
+    An instance is a container by its position, and a place is a vCPU of the ``Room``. ``most`` is
+    the number of vCPUs of the largest socket, ``widest`` that of the largest instance.
 
     Parameters
     ----------
@@ -43,17 +46,16 @@ class Occupancy(NamedTuple):
     places : int64, shape (instances, widest)
         The places of an instance.
     core, core_weight, inflation : float64, shape (instances,)
-        The pressure from an instance's cores with its weight, and the score of the instance.
+        The sum of use of neighbours on an instance's cores, its divisor, and the instance's loss.
     total, weight, now : float64, shape (sockets,)
-        Sums of vCPUs times profiles and of vCPUs, and the score of the socket.
+        The sums of vCPUs times profile and of vCPUs over instances, and the mean loss of a vCPU.
     touched : int64, shape (sockets,)
-        The number of the last change.
+        The number of the last bind or unbind on a socket.
     on_host : int32, shape (hosts, services)
         The number of instances.
     cpu, k1, k2 : float64, shape (services,)
-    mark, met : int64, shape (places,)
-    hits : int64, shape (most,)
-    apart, together : float64, shape (most,)
+        See ``InterferenceModel``.
+    mark, met, hits, apart, together
         Work arrays.
     """
 
@@ -100,7 +102,7 @@ def inflation_of(
     cpu: float,
     vcpus: float,
 ) -> float:
-    """Return the score of an instance from the sums of its socket, less its own part in them."""
+    """Return an instance's loss, which is ``k1 * core pressure + k2 * socket pressure``."""
     rest = total - size * cpu - core
     if abs(rest) < NOTHING:
         rest = 0.0
@@ -145,7 +147,7 @@ def _beside(taken: Occupancy, agg: int, instance: int) -> None:
 
 @compiled
 def refresh(taken: Occupancy, agg: int, socket: int) -> None:
-    """Compute the sums and scores of a socket anew."""
+    """Compute the sums of a socket, and the losses of its instances, from the present binding."""
     total, weight = 0.0, 0.0
     for at in range(taken.instances[socket]):
         instance = taken.bound[socket, at]
@@ -177,7 +179,7 @@ def refresh(taken: Occupancy, agg: int, socket: int) -> None:
 def bind(
     taken: Occupancy, agg: int, instance: int, socket: int, places: IntArray, change: int
 ) -> None:
-    """Bind an instance to places of a socket."""
+    """Bind an instance to places of a socket. ``change`` is the running number of this call."""
     taken.size[instance] = len(places)
     for at in range(len(places)):
         taken.places[instance, at] = places[at]
@@ -193,7 +195,7 @@ def bind(
 
 @compiled
 def unbind(taken: Occupancy, agg: int, instance: int, socket: int, change: int) -> None:
-    """Unbind an instance; the other instances of its socket keep their order."""
+    """Unbind an instance. Other instances keep their order; ``change`` is as in ``bind``."""
     for at in range(taken.size[instance]):
         taken.owner[taken.places[instance, at]] = -1
     taken.free[socket] += taken.size[instance]
@@ -214,19 +216,20 @@ def unbind(taken: Occupancy, agg: int, instance: int, socket: int, change: int) 
 
 @dataclass(frozen=True, kw_only=True)
 class InterferenceModel:
-    """Profiles and coefficients.
+    """The cost of neighbours: ``loss = k1 * core pressure + k2 * socket pressure`` of an instance.
 
     Parameters
     ----------
     cpu : float64, shape (services,)
         CPU_svc: the mean CPU of a service's containers as a fraction of their own vCPUs.
     k1, k2 : float64, shape (services,)
+        The loss, a fraction of own vCPUs, per unit of pressure: see ``room.pressure``.
     agg : {'mean', 'occupancy', 'sum'}
-        The aggregation of neighbours in the fit.
+        How the fit adds up the use of neighbours.
     mode : {'bound', 'proxy', 'given'}
-        The mode of the fit; k1 is 0 for a proxy.
+        The mode of the fit; k1 is 0 for a proxy. 'given' is a model without a fit.
     unknown : int
-        The number of services that the fit lacks, which have the pooled profile and coefficients.
+        The number of services that the fit lacks, which have mean CPU and pooled coefficients.
     verdict, reason : str
         The verdict on the pooled model if no part of the fit is usable; else empty.
     """
@@ -242,7 +245,7 @@ class InterferenceModel:
 
 
 def model_of_fit(folder: Path, services: Sequence[str]) -> InterferenceModel:
-    """Return the model of services from a folder of ``tracekit fit --out``.
+    """Return the model of ``services``, in their order, from a folder of ``tracekit fit --out``.
 
     Raises
     ------
@@ -275,9 +278,10 @@ def model_of_frames(
     agg: Aggregation = AGGREGATION,
     mode: str = "bound",
 ) -> InterferenceModel:
-    """Return the model from the frames of a fit: ``service, cpu_mean, k1, k2``, and the pooled row.
+    """Return the model of ``services``, in their order, from the tables of a fit.
 
-    Raises TracekitError for a fit without a coefficient.
+    ``coefficients`` has the columns service, cpu_mean, k1 and k2; ``pooled`` has k1 and k2 of
+    others. Raises TracekitError for a fit without a coefficient.
     """
     if all(pooled.get(name) is None for name in ("k1", "k2")) and not (
         coefficients["k2"].is_not_null().any() or coefficients["k1"].is_not_null().any()
@@ -305,7 +309,7 @@ def model_of_frames(
 
 
 def model_of_truth(file: Path, services: Sequence[str]) -> InterferenceModel:
-    """Return the planted model from ``truth/binding.parquet`` of ``tracekit synth``.
+    """Return the true model of a synthetic trace, from its file ``truth/binding.parquet``.
 
     Raises
     ------

@@ -63,7 +63,7 @@ USUAL = (
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class VcpuRun(Shown):
-    """The result; ``steps``, ``containers`` and ``services`` are those of the first repeat.
+    """The result of ``replay_vcpus``. Policies are ways to bind; other frames are of repeat 0.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ class VcpuRun(Shown):
     differences : DataFrame
         The first policy against each other one, paired by repeat: see ``tables.differences_of``.
     held : Held
-        Whether recorded use contains the cost of recorded neighbours.
+        Whether recorded CPU contains the loss to recorded neighbours.
     remarks : tuple of Fact
         Assumptions and doubts.
     """
@@ -110,7 +110,7 @@ def replay_vcpus(
     recorded_use: RecordedUse = RECORDED_USE,
     progress: Progress = SILENT,
 ) -> VcpuRun:
-    """Replay a workload under several ways to bind.
+    """Replay a workload once for each way to bind containers to vCPUs and order of arrival.
 
     Parameters
     ----------
@@ -125,7 +125,7 @@ def replay_vcpus(
     respond, truth
         See ``tracekit.binding.loop.VcpuReplay``.
     recorded_use
-        See ``tracekit.binding.tables``.
+        See ``tracekit.binding.tables.held_by_use``.
 
     Raises
     ------
@@ -298,7 +298,7 @@ def document(run: VcpuRun) -> dict[str, Any]:
 
 
 def write_vcpus(run: VcpuRun, out: Path) -> None:
-    """Write a run; only its file ``timing.parquet`` differs from run to run.
+    """Write the folder of a run. The same run gives the same bytes, but for ``timing.parquet``.
 
     Raises
     ------
@@ -324,10 +324,10 @@ SOCKET_SCHEMA = {
 def drawn_socket(
     load: Workload, room: Room, outcomes: Sequence[tuple[str, VcpuOutcome]]
 ) -> pl.DataFrame:
-    """Return every vCPU of one socket at the end of the replay, policy by policy.
+    """Return one row for each policy and vCPU of one socket, as bound at the end of the replay.
 
-    The socket is the first with the highest loss under the last policy. A free vCPU has no
-    container.
+    The socket is the one that loses most under the last policy. The container of a free vCPU is
+    null.
     """
     last = outcomes[-1][1]
     lost = np.bincount(

@@ -50,7 +50,7 @@ def _schema() -> dict[str, type[pl.DataType]]:
 
 
 def summary_of(outcome: VcpuOutcome) -> dict[str, Any]:
-    """Return counts of containers, and means over the settled steps, or over all if none is."""
+    """Return counts of containers, and means over settled steps (after filling), or over all."""
     steps = pl.DataFrame([{"policy": "", **row} for row in outcome.steps], schema=_schema())
     settled = steps.filter(SETTLED)
     return {
@@ -73,10 +73,10 @@ def means_of(repeated: pl.DataFrame) -> pl.DataFrame:
 
 
 def differences_of(repeated: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
-    """Return the measures of the first policy minus those of each other one, paired by repeat.
+    """Return one row for each other policy and measure: the first policy's value minus the other's.
 
-    ``separated`` holds for all pairs together: see ``chance.student.compare``, with lost vCPUs as
-    the first measures. With one repeat there are no interval limits.
+    ``names`` are the policies. ``separated`` is true if a difference is beyond chance, tested over
+    all rows together by ``replay.chance.compare``. With one repeat there are no interval limits.
     """
     many = repeated["repeat"].n_unique()
     pairs = [(other, measure) for other in names[1:] for measure in MEASURES]
@@ -141,7 +141,7 @@ def containers_of(load: Workload, room: Room, name: str, outcome: VcpuOutcome) -
 
 
 def services_of(load: Workload, name: str, outcome: VcpuOutcome) -> pl.DataFrame:
-    """Return one row for each service: mean inflation of its containers, and the sum in vCPUs."""
+    """Return one row for each service: mean inflation of its containers, and lost vCPUs in sum."""
     frame = pl.DataFrame(
         {
             "service": load.containers.services,
@@ -162,7 +162,7 @@ def services_of(load: Workload, name: str, outcome: VcpuOutcome) -> pl.DataFrame
 
 
 def timing_of(outcomes: Sequence[tuple[str, VcpuOutcome]]) -> pl.DataFrame:
-    """Return the time of each policy's decisions."""
+    """Return one row for each policy, with the number and the wall-clock time of its decisions."""
     return pl.DataFrame(
         [
             {
@@ -192,17 +192,17 @@ _HALF = 0.5
 
 @dataclass(frozen=True, kw_only=True)
 class Held:
-    """Whether recorded use contains the cost of recorded neighbours, with the evidence.
+    """The decision whether recorded CPU contains the loss to recorded neighbours, with evidence.
 
     Parameters
     ----------
     taken_off : bool
-        Whether the cost is subtracted.
+        Whether the loss is subtracted from recorded CPU.
     containers : int
         The number of containers with a known recorded binding.
     share, low, high : float, optional
-        The slope of recorded CPU over predicted cost between containers of a service, with its 95 %
-        interval: 1 if use contains the cost, 0 if it does not. None if it is unknown.
+        The slope of recorded CPU over predicted loss between containers of a service, with its 95 %
+        interval: 1 if CPU contains the loss, 0 if it does not. None if it is unknown.
     """
 
     taken_off: bool
@@ -212,7 +212,7 @@ class Held:
     high: float | None = None
 
     def facts(self) -> Iterator[Fact]:
-        """Yield a fact about the cost, if a recorded binding is known."""
+        """Yield a fact about the decision, unless no recorded binding is known."""
         if self.containers:
             because = "neighbours_taken_off" if self.taken_off else "neighbours_not_in_use"
             yield remark(
@@ -225,12 +225,12 @@ class Held:
             )
 
     def document(self) -> dict[str, Any]:
-        """Return the entry about the cost for the manifest."""
+        """Return the decision as the manifest's entry ``recorded_use``."""
         return asdict(self)
 
 
 class OldNeighbours:
-    """The recorded binding of a workload's containers, and its cost.
+    """The recorded vCPUs of a workload's containers, and the losses to recorded neighbours.
 
     Parameters
     ----------
@@ -263,7 +263,7 @@ class OldNeighbours:
         return int((self.size > 0).sum())
 
     def cost_milli(self, now: int) -> FloatArray:
-        """Return each container's loss to recorded neighbours in millicores, (containers,)."""
+        """Return each container's loss at a time in millicores, (containers,); 0 if unknown."""
         running = (self.load.containers.arrival_ms <= now) & (
             now < self.load.containers.departure_ms
         )
@@ -287,10 +287,11 @@ class OldNeighbours:
 
 
 def held_by_use(old: OldNeighbours, option: RecordedUse) -> Held:
-    """Return whether recorded use contains the cost of recorded neighbours.
+    """Return the decision whether recorded CPU contains the loss to recorded neighbours.
 
-    ``auto`` regresses recorded CPU on the predicted cost between containers of a service. The cost
-    is subtracted unless the interval of the slope ends below one half.
+    ``option`` states it. For ``auto``, recorded CPU is regressed on the predicted loss between
+    containers of a service. The loss is subtracted unless the interval of the slope ends below one
+    half.
     """
     if not old.bound_count:
         return Held(taken_off=False, containers=0)
@@ -343,7 +344,7 @@ def _within(columns: FloatArray, service: IntArray) -> tuple[FloatArray, int]:
 
 
 def positions(load: Workload, names: Sequence[str]) -> IntArray:
-    """Return the position of each container of a workload among ``names``, shape (containers,)."""
+    """Return the index in ``names`` of each container of a workload, shape (containers,)."""
     at = {name: number for number, name in enumerate(names)}
     return np.array([at[name] for name in load.containers.ids], dtype=np.int64)
 
@@ -353,9 +354,9 @@ _SAME = 0.05
 
 
 def unlike_recorded(vcpus: Mapping[str, float]) -> Iterator[Fact]:
-    """Yield a fact if the recorded binding has another load than the other ways.
+    """Yield a fact if the recorded binding has 5 % more or fewer bound vCPUs than other ways.
 
-    The other ways bind the requested number of vCPUs; the recorded number may differ.
+    Other ways bind the requested number of vCPUs, which may differ from the recorded number.
 
     Parameters
     ----------

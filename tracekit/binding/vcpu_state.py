@@ -29,7 +29,7 @@ from tracekit.interference.topology import Topology, linux_numbering, read_topol
 def make_occupancy(
     room: Room, model: InterferenceModel, service: IntArray, size: IntArray
 ) -> Occupancy:
-    """Return the occupancy of a room without instances."""
+    """Return the occupancy of a room in which no instance is bound yet."""
     sockets, instances = len(room.socket_vcpus), len(service)
     places = np.flatnonzero(room.socket >= 0)
     order = np.argsort(room.socket[places], kind="stable")
@@ -91,9 +91,10 @@ def request_vcpus(request: IntArray, resources: Sequence[str]) -> IntArray:
 def room_of(
     workload: Workload, *, sockets: int = SOCKETS, threads_per_core: int = THREADS_PER_CORE
 ) -> Room:
-    """Return the room of a workload's hosts by Linux's usual rule, from their CPU capacity.
+    """Return the room of a workload's hosts, whose vCPUs follow from CPU capacity.
 
-    vCPUs that do not divide evenly into sockets and cores are left out.
+    ``linux_numbering`` numbers them. vCPUs that do not divide evenly into sockets and cores are
+    left out.
 
     Raises
     ------
@@ -119,7 +120,7 @@ def room_of(
 
 
 def assumed_hosts(workload: Workload, *, sockets: int, threads_per_core: int) -> Fact:
-    """Return a fact on the topology that ``room_of`` assumes and the number of vCPUs left out."""
+    """Return a fact on the sockets and threads that ``room_of`` assumes, and on vCPUs left out."""
     vcpus = workload.nodes.capacity[:, 0] // MILLI_PER_CORE
     left_out = int((vcpus % (sockets * threads_per_core)).sum())
     return remark(
@@ -155,7 +156,7 @@ MOST_KEPT = 32_000_000
 
 
 class Row:
-    """Cached scores of every socket for one kind of container."""
+    """Results of ``window_scan.decide`` by socket, cached for one kind of container."""
 
     def __init__(self, sockets: int) -> None:
         self.last_change = -1
@@ -164,7 +165,7 @@ class Row:
 
 
 class RowCache:
-    """A cache of rows by kind of container, which drops the row that was unused longest."""
+    """A cache of rows by kind of container. It drops the row that was unused longest."""
 
     def __init__(self, sockets: int) -> None:
         self._sockets = sockets
@@ -172,7 +173,7 @@ class RowCache:
         self._rows: dict[tuple[int, int, bool, int, int], Row] = {}
 
     def row(self, kind: tuple[int, int, bool, int, int]) -> Row:
-        """Return the cached row of a kind, or a new row."""
+        """Return the cached row of a kind, or a new row if there is none."""
         row = self._rows.pop(kind, None) or Row(self._sockets)
         self._rows[kind] = row
         if len(self._rows) > self._most:
@@ -190,7 +191,7 @@ AGGREGATIONS = {"mean": MEAN, "occupancy": OCCUPANCY, "sum": SUM}
 
 
 class VcpuState:
-    """The present binding of each instance, and its loss.
+    """The vCPUs that each instance (container) of a replay is bound to now, and its loss.
 
     Parameters
     ----------
@@ -214,7 +215,7 @@ class VcpuState:
 
     @property
     def inflation(self) -> FloatArray:
-        """The present score of every instance, a fraction of its own vCPUs, shape (instances,)."""
+        """The present loss of every instance, a fraction of its own vCPUs, shape (instances,)."""
         return self.occupancy.inflation
 
     def hosts_with_room(self, size: int) -> BoolArray:
@@ -224,7 +225,7 @@ class VcpuState:
         return roomy
 
     def hosts_without(self, instance: int) -> BoolArray:
-        """Return whether each host is without an instance of the same service, shape (hosts,)."""
+        """Return whether each host has no instance of this instance's service, shape (hosts,)."""
         return np.asarray(self.occupancy.on_host[:, self.occupancy.service[instance]] == 0)
 
     def free_vcpus(self) -> IntArray:
@@ -242,11 +243,11 @@ class VcpuState:
         candidates: int = IDS,
         apart: bool = True,
     ) -> tuple[int, IntArray] | None:
-        """Return the socket and places with the lowest score; None without free places.
+        """Return the socket and places with the lowest score on any host; None without room.
 
         Parameters
         ----------
-        candidates : int
+        delta, step, candidates
             See ``window_scan.best_window``.
         apart : bool
             Whether hosts with an instance of the same service are left out.
@@ -264,7 +265,7 @@ class VcpuState:
         return int(socket), self._window(int(socket), int(start), request)
 
     def best_on(self, instance: int, host: int) -> tuple[int, IntArray] | None:
-        """Return the socket and places of one host with the lowest score; None without places."""
+        """Return the socket and places with the lowest score on one host; None without room."""
         occupancy, request = self.occupancy, int(self._wanted[instance])
         windows = []
         for socket in self.sockets_of(host).tolist():
@@ -318,7 +319,7 @@ class VcpuState:
             self.socket[instance] = -1
 
     def vcpus_of(self, instance: int) -> list[int]:
-        """Return the ids of an instance's vCPUs on its host."""
+        """Return the ids on its host of an instance's vCPUs; empty if it is not bound."""
         socket = int(self.socket[instance])
         if socket < 0:
             return []

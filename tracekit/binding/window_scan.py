@@ -78,7 +78,7 @@ def _shared(taken: Occupancy, agg: int, window: IntArray, token: int) -> tuple[f
 def fill(taken: Occupancy, socket: int, by_core: bool, free: IntArray) -> int:
     """Write a socket's free places into ``free``, and return their number.
 
-    The order is ascending, or with ``by_core`` core by core, by the lowest free place of a core.
+    They are ascending; with ``by_core`` free places of one core follow each other.
     """
     many = 0
     for at in range(taken.first[socket], taken.first[socket + 1]):
@@ -156,16 +156,19 @@ def best_window(
     free: IntArray,
     tokens: IntArray,
 ) -> tuple[float, int]:
-    """Return the lowest score of a newcomer's windows on a socket, and the start of that window.
+    """Return the lowest score on a socket for a new instance, and the start of its window.
 
-    The start is a position in the list of free places by id; for the list by core, the length of
-    ``free`` is added to it. Of equal scores the list by core comes first, so that an instance alone
-    on a socket takes whole cores.
+    A window is ``request`` successive entries of the socket's free places, listed by id or by core.
+    The score is the socket's mean loss with the instance, or its rise if ``delta``. The start is a
+    position in the list by id, or ``len(free)`` plus one in the list by core; -1 without room. Of
+    equal scores the list by core wins, so that an instance alone on a socket takes whole cores.
 
     Parameters
     ----------
+    step : int
+        Every step-th window is tried.
     candidates : int
-        IDS, CORES or BOTH.
+        The lists to try: IDS, CORES or BOTH.
     free : int64, shape (vCPUs of the widest socket,)
         Overwritten with the socket's free places.
     tokens : int64, shape (1,)
@@ -220,16 +223,17 @@ def decide(
     free: IntArray,
     tokens: IntArray,
 ) -> tuple[int, int]:
-    """Return the socket with the lowest score, and the start of its window; -1 for no window.
+    """Return the socket with the lowest score of ``best_window``, and the start; -1 without room.
 
     Parameters
     ----------
     apart : bool
         Whether hosts with an instance of the service are left out.
     last_change : int
-        The number of the last change in ``scores``; -1 for none.
+        The number of the last bind or unbind in ``scores``, -1 for none; only later ones are
+        searched.
     scores, starts : float64 and int64, shape (sockets,)
-        The earlier results for such a container; updated.
+        The results for this kind of container so far; updated.
     """
     best, chosen = np.inf, -1
     for socket in range(len(scores)):
