@@ -28,7 +28,7 @@ OWN_FILTER = "the policy's own filter"
 
 @dataclass(frozen=True, kw_only=True)
 class NodeVerdict:
-    """The verdict on a node: its score with its parts, or the filters that removed it."""
+    """One node in a ``Decision``: its score with its parts, or the filters that removed it."""
 
     node: str
     score: float | None
@@ -38,7 +38,7 @@ class NodeVerdict:
 
 @dataclass(frozen=True, kw_only=True)
 class Decision:
-    """A decision: the chosen node (None where the container waits), and every node, best first."""
+    """The decision on one container: ``chosen``, None if it waits, and every node, best first."""
 
     policy: str
     container: str

@@ -44,7 +44,7 @@ class Placer(Protocol):
         """
 
     def changed(self, nodes: IntArray) -> None:
-        """Note that containers left these nodes, or were placed on them by another object."""
+        """Note that containers left these nodes, or came to them other than by this placer."""
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,10 @@ MakePlacer = Callable[[ReplayState, np.random.Generator, Clock], Placer]
 
 
 class PlainPlacer:
-    """Scores every node with room at every decision; batched policies decide batch by batch."""
+    """A placer that scores every node with room at every decision, or a batch at a time.
+
+    Only batched policies decide batch by batch.
+    """
 
     way = "plain"
 
@@ -141,7 +144,7 @@ def _stacked(rows: Sequence[BoolArray | None]) -> BoolArray | None:
 
 @dataclass
 class WindowStart:
-    """The start of the next search for nodes with room, for policies that score some nodes only."""
+    """The node position where the next search starts, for policies that score only some nodes."""
 
     start: int = 0
 
@@ -213,7 +216,7 @@ _SHIFT = 2**31
 
 
 class Preemption:
-    """Finds the containers of lower priority to evict for another one, and their node.
+    """Chooses a node for a container of higher priority, and the containers to evict there.
 
     Source: kubernetes v1.34 pkg/scheduler/framework/preemption and plugins/defaultpreemption.
 

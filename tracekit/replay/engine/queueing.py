@@ -16,7 +16,7 @@ from tracekit.replay.engine.state import ReplayState
 
 
 class Gangs:
-    """The gangs of a workload, and the number of members that each needs to start."""
+    """The gangs of a workload, i.e. containers that must start together, with their sizes."""
 
     def __init__(self, load: Workload) -> None:
         assert load.rules.gang is not None  # noqa: S101 - as the caller saw
@@ -40,9 +40,10 @@ class Gangs:
         return int(self._gang[index])
 
     def pieces(self, indices: IntArray) -> list[tuple[int, int]]:
-        """Return start and end of each run of arrivals of one gang.
+        """Return the slices (start, end) of ``indices`` whose containers are placed together.
 
-        A gang whose members arrive at several times has a run for each time.
+        A slice has consecutive containers of one gang, or without a gang. Members of one gang that
+        arrive at different times are in different slices.
         """
         gang = self._gang[indices]
         later = np.where(self._spread[indices], self._arrival[indices], 0)
@@ -51,7 +52,7 @@ class Gangs:
         return list(itertools.pairwise(edges))
 
     def together(self, indices: IntArray) -> list[IntArray]:
-        """Return the containers in groups, with a whole gang at the place of its first member."""
+        """Return the containers in groups, with all members of a gang in the group of the first."""
         gang = self._gang[indices]
         _, first, number = np.unique(gang, return_index=True, return_inverse=True)
         order = np.argsort(np.where(gang < 0, np.arange(len(gang)), first[number]), kind="stable")
@@ -65,11 +66,11 @@ class Gangs:
         return np.array(members, dtype=np.int64)
 
     def needed(self, some: IntArray, node: IntArray, now: int) -> int:
-        """Return the number of these members of a gang that must get a node for the gang to start.
+        """Return how many of these members must get a node so that their gang can start.
 
-        A gang with a minimum needs the minimum less its members that ever ran; where fewer members
-        are left, it can never start. A gang without a minimum needs all members that are left, but
-        no more than are ever present together. Containers without a gang need 0.
+        A gang with a minimum needs that many, less its other members that ever ran. A gang without
+        one needs all members that have not departed, but no more than are ever present together.
+        The result exceeds ``len(some)`` while too few have arrived; it is 0 without a gang.
 
         Parameters
         ----------
@@ -89,7 +90,7 @@ class Gangs:
         return min(short, len(some) + to_come)
 
     def fewer_are_enough(self, gone: IntArray) -> bool:
-        """Return whether any of these waiting containers is in a gang without a minimum."""
+        """Return whether any of these departed containers is in a gang without a minimum size."""
         of_gang = gone[self._gang[gone] >= 0]
         stated = np.zeros_like(of_gang) if self._minimum is None else self._minimum[of_gang]
         return bool((stated == 0).any())
@@ -97,9 +98,9 @@ class Gangs:
     def hold_enough(
         self, holding: Mapping[int, Sequence[int]], running: BoolArray, node: IntArray, now: int
     ) -> list[int]:
-        """Return the gangs that can start now, because enough of their members hold nodes.
+        """Return the gangs that can start now with the members that hold nodes.
 
-        The members have become enough because others departed.
+        This happens when other members depart, because the gang then needs fewer.
 
         Parameters
         ----------
@@ -119,7 +120,7 @@ class Gangs:
     def awaiting_others(
         self, pending: Sequence[int], arrived: int, node: IntArray, now: int
     ) -> int:
-        """Return the number of pending containers whose gang has too few members so far.
+        """Return the number of pending containers whose gang must wait for members to arrive.
 
         Parameters
         ----------
@@ -141,9 +142,9 @@ class Gangs:
         return count
 
     def small_gap(self, some: IntArray, running: BoolArray, node: IntArray, needed: int) -> bool:
-        """Return whether at most a tenth of the needed members was missing at the first failure.
+        """Return whether at most a tenth of the needed members lacks a node at the first failure.
 
-        The plugin's PostFilter asks this before it rejects the members that hold nodes.
+        The coscheduling plugin asks this in PostFilter, before it rejects members that hold nodes.
         """
         before = int(np.argmin(running[some]))
         return 10 * (needed - before) <= self._began(some, node) + needed
@@ -155,9 +156,9 @@ class Gangs:
 
 
 def turns(load: Workload) -> Callable[[int], int] | None:
-    """Return the sort key of waiting containers, lowest first; None where all priorities are equal.
+    """Return the function from a container to its sort key in the queue; None for equal priorities.
 
-    The priority of a gang is the highest priority of its members.
+    The highest priority has the lowest key. The priority of a gang is the highest of its members.
     """
     if load.rules.priority is None or not np.ptp(load.rules.priority):
         return None
@@ -172,7 +173,7 @@ def turns(load: Workload) -> Callable[[int], int] | None:
 
 
 class Patience:
-    """The clocks of gangs: how long they hold nodes, and how long they back off.
+    """The timers of all gangs: how long each may hold nodes, and how long it backs off.
 
     Source: scheduler-plugins, pkg/coscheduling/coscheduling.go and core/core.go. PreFilter tries no
     gang with fewer members than it needs. Where a member gets no node, PostFilter rejects the
@@ -200,7 +201,7 @@ class Patience:
         self._again: dict[int, int] = {}
 
     def hold(self, gang: int, members: list[int], now: int) -> None:
-        """Note that members hold nodes; the first of a gang starts the clock of the gang."""
+        """Note that members hold nodes; the first ones of a gang start its timer."""
         if not members:
             return
         self.holding.setdefault(gang, []).extend(members)
@@ -221,7 +222,7 @@ class Patience:
         return now < self._again.get(gang, now)
 
     def next_ms(self) -> int | None:
-        """Return the time at which the next clock ends; None where no clock runs."""
+        """Return the time at which the next wait or back-off ends; None where none is under way."""
         return min([*self._release.values(), *self._again.values()], default=None)
 
     def due(self, now: int) -> tuple[list[int], bool]:
@@ -234,7 +235,7 @@ class Patience:
 
 
 class Calendar:
-    """Departures of containers, losses and joins of nodes, in order of time; each is given once."""
+    """The departures of containers and the losses and joins of nodes; each is returned once."""
 
     def __init__(self, workload: Workload) -> None:
         self._departures = np.argsort(workload.containers.departure_ms, kind="stable")
@@ -293,10 +294,10 @@ class _Nodes:
 
 
 class StalePlacer:
-    """Lets several schedulers decide in turn; see ``tracekit.policy.entrant.Schedulers``.
+    """A placer made of several schedulers, each with its own outdated view of the cluster.
 
-    A decision counts once it is committed to the true state. The plain placer makes the
-    decisions, because no fast placer can read a view.
+    Container i belongs to scheduler i mod n (see ``tracekit.policy.entrant.Schedulers``). If the
+    true state cannot take a decision, its scheduler renews the view and decides once more.
     """
 
     way = "plain, on views of several schedulers"

@@ -19,12 +19,12 @@ from tracekit.replay.engine.steps import step_schema
 
 
 class Samples:
-    """The samples of a replay. Steps are noted as they pass, and sampled before the next change.
+    """Takes the use samples of a replay, in one call for all steps between two changes.
 
     Attributes
     ----------
     history : History
-        The samples that ``readers`` may see; complete after ``take``.
+        The samples for policies that read usage; complete after ``take``.
     sampler : Sampler
         Adds up the use of the containers on each node.
     """
@@ -49,6 +49,7 @@ class Samples:
         moves, again : int
             Moved containers, and how many of them had been moved before.
         requested : int64, shape (nodes, resources)
+            Requests of the containers on each node.
         """
         if not self._noted or self._requested is None:
             # a copy serves all steps until something moves
@@ -134,7 +135,7 @@ class Residents:
 
 
 class Rows(NamedTuple):
-    """One row for each container.
+    """Columns of a table of containers, one row for each; ``PlacedRows`` caches one.
 
     Parameters
     ----------
@@ -151,7 +152,7 @@ class Rows(NamedTuple):
 
 
 class PlacedRows:
-    """The rows of running containers for the snapshots of policies and rebalancers."""
+    """Gives snapshots the requests, limits and services of running containers, from a cache."""
 
     def __init__(self, load: Workload) -> None:
         self._load = load
@@ -235,7 +236,7 @@ class Displaced:
         self._not_again.update(one for one in containers if one in self._last)
 
     def taken_off(self) -> TakenOff:
-        """Return the containers by cause, each list in the order of the workload."""
+        """Return the containers by cause, ascending; ``preempted`` is in order of eviction."""
         return TakenOff(
             evicted=_in_order(self._lost),
             preempted=np.array(self._preempted, dtype=np.int64),

@@ -38,12 +38,12 @@ def chunks(steps: range, size: int) -> Iterator[range]:
 
 
 def joined(parts: Sequence[Columns]) -> Columns:
-    """Return the columns of consecutive steps, one after another."""
+    """Return the columns of all parts, concatenated along the steps."""
     return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
 
 
 def add_up(load: Workload, containers: Positions, node: Positions, steps: range) -> FloatArray:
-    """Return the use of each node by its containers and background, shape (steps, nodes, 2).
+    """Return each node's use of (cpu, memory), background included, shape (steps, nodes, 2).
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ def add_up(load: Workload, containers: Positions, node: Positions, steps: range)
 
 
 class Counted(NamedTuple):
-    """Amounts counted from scratch.
+    """The requests and the number of running containers on each node, counted from scratch.
 
     Parameters
     ----------
@@ -96,7 +96,7 @@ class Sampler(Protocol):
         steps: range,
         requested: IntArray | None = None,
     ) -> Iterator[FloatArray]:
-        """Yield use over capacity at the next steps, with background; shapes (steps, nodes, 2).
+        """Yield use over capacity at ``steps``, with background, as (some steps, nodes, 2).
 
         Parameters
         ----------
@@ -117,13 +117,13 @@ Taken = TypeVar("Taken")
 
 
 class Unmeasured(Generic[Taken]):
-    """Samples that are collected and measured together, because a call costs more than a step.
+    """Collects samples, and computes the measures of many steps in one call, which is faster.
 
     Parameters
     ----------
-    sampled : function(stretches, taken) -> Sampled, dict of arrays, shape (steps,)
-        Makes the view for the measures from stretches and their samples, and columns that are
-        already computed.
+    sampled : function(stretches, taken) -> (Sampled, dict of arrays, shape (steps,))
+        Returns the view from which measures are computed, and the columns that are known already.
+        ``stretches`` and ``taken`` are those given to ``add``.
     """
 
     def __init__(
@@ -138,7 +138,7 @@ class Unmeasured(Generic[Taken]):
         self._measured: list[Columns] = []
 
     def add(self, stretch: Stretch, taken: Taken) -> None:
-        """Add the next steps: their containers with their nodes, and their samples."""
+        """Add the next steps: where the containers run, and the samples taken."""
         self._waiting.append((stretch, taken))
         self._steps += stretch.steps
         if self._steps * self._nodes > AT_ONCE:
@@ -158,14 +158,14 @@ class Unmeasured(Generic[Taken]):
 
 
 class Used(NamedTuple):
-    """The use of nodes at some steps, and the same over capacity; shapes (steps, nodes, 2)."""
+    """Use of nodes in millicores and bytes, and use over capacity, (steps, nodes, 2) each."""
 
     used: FloatArray
     fractions: FloatArray
 
 
 def unmeasured(load: Workload) -> Unmeasured[Used]:
-    """Return an empty collector of samples of a workload's nodes that are to be measured."""
+    """Return an empty collector for samples of a workload's nodes."""
     room = Room(load)
 
     def sampled(each: Sequence[Stretch], taken: Sequence[Used]) -> tuple[Sampled, Columns]:
@@ -183,7 +183,7 @@ def unmeasured(load: Workload) -> Unmeasured[Used]:
 
 
 def unmoved(stretches: Sequence[Stretch]) -> list[Stretch]:
-    """Return the stretches, joining neighbours that have the same arrays of placements."""
+    """Return the stretches, with neighbours merged that share the same arrays of placements."""
     merged: list[Stretch] = []
     for one in stretches:
         last = merged[-1] if merged else None
@@ -211,7 +211,7 @@ class PlainSampler:
         steps: range,
         requested: IntArray | None = None,  # noqa: ARG002 - it adds up from scratch
     ) -> Iterator[FloatArray]:
-        """Yield use over capacity at the next steps, on the same nodes: (some steps, nodes, 2)."""
+        """Yield use over capacity at ``steps``, with background, as (some steps, nodes, 2)."""
         load, at = self._load, np.flatnonzero(running)
         where = node[at]
         for some in chunks(steps, max(load.nodes.count, len(at))):

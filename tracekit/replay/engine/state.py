@@ -85,7 +85,7 @@ class ReplayState:
         self._change(index, sign=1)
 
     def commit(self, indices: IntArray, nodes: IntArray, times_ms: IntArray) -> None:
-        """Note placements whose amounts the cluster's sums contain already.
+        """Record placements whose requests the placer has already added to the cluster.
 
         Parameters
         ----------
@@ -109,7 +109,7 @@ class ReplayState:
     def stop(self, index: int) -> int:
         """Take a container off its node and return the node.
 
-        A container that only held its node is then as if it had never been placed.
+        A container that held its node but did not run yet then counts as never placed.
         """
         self._before_moves()
         node = int(self.node[index])
@@ -121,26 +121,26 @@ class ReplayState:
         return node
 
     def undo(self, index: int) -> int:
-        """Undo the placement of a container and return its node."""
+        """Take a container off its node as if it had never been placed, and return the node."""
         node = self.stop(index)
         self.node[index], self.placed_ms[index] = -1, -1
         self.moves.taken_back(index)
         return node
 
     def hold(self, indices: IntArray) -> None:
-        """Let placed containers hold their nodes: their requests count, and their use does not."""
+        """Mark placed containers as not running yet: requests count, and use does not."""
         if self.holding is not None:
             self.holding[indices] = True
 
     def begin(self, indices: IntArray, now: int) -> None:
-        """Let containers that hold their nodes begin to run."""
+        """Start containers that were marked by ``hold``."""
         if self.holding is not None and len(indices):
             self._before_moves()
             self.holding[indices] = False
             self.placed_ms[indices] = now
 
     def lose(self, nodes: IntArray) -> IntArray:
-        """Close nodes, and return the containers on them, in order of arrival."""
+        """Close lost nodes, and return the containers that run there, in order of arrival."""
         assert self.lost is not None  # noqa: S101 - as the workload says
         self.lost[nodes] = True
         return np.flatnonzero(self.running & np.isin(self.node, nodes))
@@ -158,13 +158,13 @@ class ReplayState:
         return ~self.lost if open_by_rules is None else open_by_rules & ~self.lost
 
     def imagine(self, index: int, node: int, *, gone: bool) -> None:
-        """Remove a container from the constraints' count of a node, or add it again."""
+        """Tell the constraints, and nothing else, that a container left a node or is back there."""
         if self._keeper is not None:
             (self._keeper.remove if gone else self._keeper.add)(index, node)
 
     @property
     def awaits(self) -> BoolArray | None:
-        """Containers that may fit after others arrive, shape (containers,); None for none."""
+        """Containers that may fit once others have arrived, shape (containers,); None for none."""
         return None if self._limits is None else self._limits.awaits
 
     def fixed(self, indices: IntArray) -> IntArray | None:

@@ -37,7 +37,7 @@ SETTLED = pl.col("settled") | ~pl.col("settled").any()
 
 
 def step_schema(load: Workload | None = None) -> dict[str, type[pl.DataType]]:
-    """Return the columns of steps.parquet after ``policy``, for one workload or for all."""
+    """Return the columns of steps.parquet, but for ``policy``, for one workload or for all."""
     every = {name: one for name, one in all_measures().items() if not one.needs}
     measures = every if load is None else of_workload(load)
     steps = [one.step for one in measures.values() if one.step is not None]
@@ -95,7 +95,7 @@ def _of_resources(
 
 
 def summed(schema: Mapping[str, Any]) -> dict[str, pl.Expr]:
-    """Return the expression of each measure over the steps of a frame with these columns."""
+    """Return the polars expression of each measure over a frame of steps with these columns."""
     return dict(_summed(tuple(schema)))
 
 
@@ -116,7 +116,7 @@ def _summed(columns: tuple[str, ...]) -> dict[str, pl.Expr]:
 
 
 def summarize(steps: pl.DataFrame) -> dict[str, Any]:
-    """Return the value of each measure over the steps that it counts."""
+    """Return each measure of a frame of steps, over the steps that it counts."""
     row = steps.select(taken.alias(name) for name, taken in summed(steps.schema).items())
     return row.row(0, named=True)
 
@@ -135,7 +135,7 @@ STAYS = {"strategy": pl.String, "reason": pl.String, "containers": pl.Int64}
 
 
 class Moves:
-    """Evictions by a rebalancer, in order of time."""
+    """Records a rebalancer's evictions in order of time, and the containers that it left."""
 
     def __init__(self, containers: int) -> None:
         self._moved = np.zeros(containers, dtype=np.bool_)
@@ -165,13 +165,13 @@ class Moves:
         return np.asarray(self._moved[containers])
 
     def placed(self, container: int, node: int) -> None:
-        """Note the placement of a container."""
+        """Note a placement; the first one after an eviction is the target of the move."""
         at = self._last.get(container)
         if at is not None and self._next[at] is None:
             self._next[at] = node
 
     def taken_back(self, container: int) -> None:
-        """Undo the placement of a container after its eviction."""
+        """Note that the placement after a container's last eviction is undone."""
         if container in self._last:
             self._next[self._last[container]] = None
 

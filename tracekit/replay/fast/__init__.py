@@ -27,7 +27,8 @@ class ShapeTable(NamedTuple):
     first : int64, shape (shapes,)
         The first container of each shape.
     asks : int64, shape (shapes, 4, resources)
-        Stated limits, requests, requests with defaults, and limits raised to the request.
+        Four rows for each shape: stated limits, requests, requests with defaults for missing ones,
+        and limits raised to the request.
     """
 
     of: IntArray

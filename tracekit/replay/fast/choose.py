@@ -31,7 +31,7 @@ ROWS_BYTES = 256 * 2**20
 
 @dataclass
 class Row:
-    """Room and scores of every node for one shape, valid up to a position of the change log."""
+    """Cached room and scores of all nodes for one shape, valid up to a ``ChangeLog`` position."""
 
     room: BoolArray
     scores: NDArray[Any] | None
@@ -48,7 +48,7 @@ class _Joined(NamedTuple):
 
 
 class ChangeLog:
-    """The nodes whose state changed, in the order of the changes."""
+    """A log of the nodes whose state changed; a ``RowsPlacer`` scores only these again."""
 
     def __init__(self, nodes: int) -> None:
         self._nodes = nodes
@@ -64,7 +64,7 @@ class ChangeLog:
         self.length += len(nodes)
 
     def since(self, position: int) -> IntArray:
-        """Return the nodes that changed since a position: distinct, ascending."""
+        """Return the nodes that were added from a position on: distinct, ascending."""
         if self.length - position >= self._nodes:
             return np.arange(self._nodes)
         self._marked[self._log[position : self.length]] = True
@@ -74,7 +74,7 @@ class ChangeLog:
 
 
 class RowsPlacer:
-    """Caches a row of scores for each shape; for policies that place only on nodes with room."""
+    """A placer that caches each shape's scores of all nodes; not for policies that ignore room."""
 
     def __init__(self, state: ReplayState, rng: np.random.Generator, clock: Clock) -> None:
         self.latencies_s: list[float] = []
@@ -114,7 +114,7 @@ class RowsPlacer:
                 self._log.add(np.array([node]))
 
     def changed(self, nodes: IntArray) -> None:
-        """Note that containers left these nodes, or came to them without a decision."""
+        """Note that containers left these nodes, or came to them other than by this placer."""
         self._log.add(nodes)
 
     def _forget_old(self, now: int) -> None:
@@ -235,7 +235,7 @@ _WORTH_AN_INDEX = 200_000_000
 
 
 def suited_placer(load: Workload, replays: int = 1) -> MakePlacer:
-    """Return the placer for a workload, compiled where compilation saves time.
+    """Return the kind of placer that is fastest for a workload, compilation included.
 
     All placers make the same decisions.
 
@@ -254,7 +254,7 @@ def suited_placer(load: Workload, replays: int = 1) -> MakePlacer:
 def fast_placer(
     state: ReplayState, rng: np.random.Generator, clock: Clock, *, search: bool = True
 ) -> Placer:
-    """Return the compiled placer where the policy has a kernel; else the placer with rows.
+    """Return a ``CompiledPlacer`` if the policy has a kernel, else that of ``rows_placer``.
 
     Without ``search`` the compiled placer scores every node for every decision.
     """
@@ -283,10 +283,10 @@ def scanning_placer(state: ReplayState, rng: np.random.Generator, clock: Clock) 
 
 
 def rows_placer(state: ReplayState, rng: np.random.Generator, clock: Clock) -> Placer:
-    """Return the placer with rows of scores, without compiled code.
+    """Return a ``RowsPlacer``, which needs no compiled code.
 
-    Policies that place on nodes without room, and policies that decide batch by batch, get the
-    plain placer.
+    Policies that place on nodes without room, and policies that decide batch by batch, get a
+    ``PlainPlacer``.
     """
     plain = not state.policy.filtered or state.policy.batched
     return (PlainPlacer if plain else RowsPlacer)(state, rng, clock)

@@ -39,14 +39,14 @@ from tracekit.replay.fast.search import STALE, UPDATES, Scorer, empty_index, wor
 
 
 class CompiledPlacer:
-    """Passes containers to compiled code, and commits the chosen nodes to the replay's state.
+    """A placer that lets compiled code choose nodes, and commits them to the replay's state.
 
     Parameters
     ----------
     search : bool
-        Whether compiled code may search an index (where the kernel has bounds), and may place runs
-        of one shape by a tree of scores. Without it every node is scored, by code that compiles
-        sooner.
+        Whether compiled code may search an index of nodes (where the kernel has bounds), and may
+        keep a tree of scores for consecutive containers of one shape. Without it every node is
+        scored, by code that compiles sooner.
     """
 
     def __init__(
@@ -93,7 +93,7 @@ class CompiledPlacer:
         self._scorer = self._scorer_by(terms)
 
     def place(self, indices: IntArray, times_ms: IntArray) -> None:
-        """Decide for containers, in one call while the policy sees the same measurements."""
+        """Decide for containers, in one compiled call for all that see the same measurements."""
         fixed = self._state.fixed(indices)
         if fixed is not None:
             for start, end in _stretches_of_equal(fixed):

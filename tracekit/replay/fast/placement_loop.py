@@ -39,12 +39,13 @@ WORTHWHILE = 16
 def build_tree(
     scorer: Scorer, state: IntArray, amounts: IntArray, blocked: BoolArray, work: Workspace
 ) -> FloatArray:
-    """Return the tree of scores of all nodes; a node without room has minus infinity.
+    """Return a segment tree of maxima over the scores of all nodes; -inf for no room.
 
     Returns
     -------
     float64, shape (2 * width,)
-        Vertex ``v`` has children ``2 v`` and ``2 v + 1``; the leaf of node ``n`` is ``width + n``.
+        Vertex 1 is the root. Vertex ``v`` is the maximum of ``2 v`` and ``2 v + 1``; the leaf of
+        node ``n`` is ``width + n``.
     """
     evaluate(scorer, state, amounts, blocked, work)
     width = 1
@@ -61,7 +62,7 @@ def build_tree(
 
 @compiled
 def first_maximum(tree: FloatArray) -> int:
-    """Return the first of the best nodes; -1 where no node has room."""
+    """Return the first node with the highest score in the tree; -1 where no node has room."""
     width = len(tree) // 2
     if tree[1] == -np.inf:
         return -1
@@ -75,7 +76,7 @@ def first_maximum(tree: FloatArray) -> int:
 
 @compiled
 def set_score(tree: FloatArray, node: int, score: float) -> None:
-    """Write a node's score, and update the maxima above it."""
+    """Write a node's score into the tree, and update the maxima above it."""
     vertex = len(tree) // 2 + node
     tree[vertex] = score
     while vertex > 1:
@@ -92,9 +93,9 @@ def place_run(
     amounts: IntArray,
     chosen: IntArray,
 ) -> None:
-    """Place containers of one shape; ``chosen`` gets their nodes, -1 for no room.
+    """Place ``len(chosen)`` containers of one shape; ``chosen`` gets their nodes, -1 for no room.
 
-    The body is not divided, for the reason given in ``search``.
+    The function is not divided, for the reason given in ``search``.
     """
     score, parameters, terms = scorer.score, scorer.parameters, scorer.terms
     block, term = np.zeros((4, amounts.shape[1], 1), np.int64), np.zeros((len(terms), 1))
@@ -138,7 +139,7 @@ def place_all(
     rng: np.random.Generator,
     chosen: IntArray,
 ) -> None:
-    """Place containers of the shapes in ``order``; ``chosen`` gets their nodes, -1 for no room."""
+    """Place a container of each shape in ``order``; ``chosen`` gets their nodes, -1 for no room."""
     at = 0
     while at < len(order):
         shape, amounts, run = order[at], shapes.asks[order[at]], 1
@@ -171,7 +172,7 @@ def place_all(
 
 @compiled
 def update_terms(scorer: Scorer, nodes: Nodes, amounts: IntArray, which: IntArray) -> None:
-    """Update the terms of nodes that containers left."""
+    """Compute the kernel's terms again for nodes that containers left."""
     for node in which:
         scorer.placed(scorer.terms, nodes.state, node, amounts, scorer.parameters)
 

@@ -71,7 +71,7 @@ _SHORTS = types.Array(types.int32, 1, "C")
 
 
 class CompiledSampler:
-    """Samples as ``tracekit.replay.engine.sampling.PlainSampler`` does, sums in the same order."""
+    """A sampler in compiled code, with the same bits as the ``PlainSampler`` of the engine."""
 
     def __init__(self, load: Workload) -> None:
         self._load = load
@@ -89,7 +89,7 @@ class CompiledSampler:
         steps: range,
         requested: IntArray | None = None,
     ) -> Iterator[FloatArray]:
-        """Yield use over capacity at the next steps, on the same nodes: (some steps, nodes, 2)."""
+        """Yield use over capacity at ``steps``, with background, as (some steps, nodes, 2)."""
         if requested is None:
             requested = self.count(running, node).requested
         at = np.flatnonzero(running)

@@ -10,13 +10,14 @@ from tracekit.replay.fast.search import Scorer, Workspace, as_compared, evaluate
 
 
 class Nodes(NamedTuple):
-    """The cluster as compiled code has it.
+    """The state of all nodes, as arrays for compiled code.
 
     Parameters
     ----------
     state : int64, shape (4, resources, nodes)
         Rows as in ``kernels``: allocatable, requests, requests with defaults, limits.
     containers : int64, shape (nodes,)
+        The number of containers.
     blocked : bool, shape (nodes,)
         Nodes that constraints close to the containers of this call.
     """
@@ -27,14 +28,14 @@ class Nodes(NamedTuple):
 
 
 class Choice(NamedTuple):
-    """The rules for choosing a node.
+    """How compiled code chooses a node in one replay.
 
     Parameters
     ----------
     indexed : bool
         Whether the index is searched.
     sums : int
-        The row of the state that the index holds.
+        The row of ``Nodes.state`` that the index holds.
     prune : bool
         Whether that row has the real requests, so that the index shows which nodes have room.
     reservoir : bool
@@ -70,12 +71,12 @@ class Shapes(NamedTuple):
 
 
 class Window(NamedTuple):
-    """The first nodes with room, from a start on; a decision scores only these.
+    """Buffers for the first nodes with room from a position on; a decision scores only these.
 
     Parameters
     ----------
     wanted : int
-        The largest number of nodes to score. The search stops at the node with room that follows.
+        The largest number of nodes to score. The next search starts at the next node with room.
     block : int64, shape (4, resources, most)
         The state of these nodes.
     positions : int64, shape (most,)
@@ -117,7 +118,7 @@ def place_scanning(
     rng: np.random.Generator,
     chosen: IntArray,
 ) -> None:
-    """Place containers of the shapes in ``order``; ``chosen`` gets their nodes, -1 for no room."""
+    """Place a container of each shape in ``order``; ``chosen`` gets their nodes, -1 for no room."""
     for at in range(len(order)):
         shape = order[at]
         node = -1
@@ -140,7 +141,7 @@ def choose(
     shape: int,
     rng: np.random.Generator,
 ) -> int:
-    """Return the best node for a container of a shape, by scoring every node; -1 for no room."""
+    """Return the best node for a container of a shape, without an index; -1 where none has room."""
     amounts, skipped = shapes.asks[shape], shapes.skipped[shape]
     if choice.window:
         return search_window(
@@ -216,7 +217,7 @@ def search_window(
     window: Window,
     rng: np.random.Generator,
 ) -> int:
-    """Return the best node of the window; -1 where no node has room.
+    """Fill the window with nodes with room, and return the best of them; -1 where there is none.
 
     Ties go to the first node in the window, or are drawn with ``reservoir``.
     """
@@ -241,7 +242,7 @@ def search_window(
 
 @compiled
 def first_of_highest(scores: FloatArray, count: int, floats: bool) -> int:
-    """Return the first of the highest scores; floats are compared after rounding."""
+    """Return where the first highest of ``count`` scores is; floats are compared after rounding."""
     best = 0
     for at in range(1, count):
         if scores[at] > scores[best]:

@@ -30,7 +30,9 @@ STALE = -64
 
 
 class NodeIndex(NamedTuple):
-    """The tree's arrays; a child below 0 is leaf ``-child - 1``, any other is a cut.
+    """A k-d tree that groups nodes by their state, as arrays; ``empty_index`` makes it.
+
+    A child in the tree is the leaf ``-child - 1`` if it is below 0, else a row of ``cuts``.
 
     Parameters
     ----------
@@ -199,7 +201,7 @@ def widest_key(keys: FloatArray, members: IntArray) -> int:
 
 @compiled
 def split_value(ordered: FloatArray) -> float:
-    """Return the median; where half of the values equal the lowest, the next larger value."""
+    """Return the median of sorted values, or the first value above the lowest if it is larger."""
     at = len(ordered) // 2
     while ordered[at] == ordered[0]:
         at += 1
@@ -207,7 +209,10 @@ def split_value(ordered: FloatArray) -> float:
 
 
 class Scorer(NamedTuple):
-    """A kernel as compiled code takes it; ``terms`` has shape (terms, nodes)."""
+    """A ``Kernel`` as compiled code takes it; ``terms`` has the shape (terms, nodes).
+
+    ``follows`` says whether the kernel has a function ``placed``.
+    """
 
     score: Any
     bound: Any
@@ -219,7 +224,7 @@ class Scorer(NamedTuple):
 
 
 class Workspace(NamedTuple):
-    """Arrays to work in; shape (nodes,), and (leaves,) for ``bounds``.
+    """Scratch arrays for scoring, shape (nodes,), or (leaves,) for ``bounds``.
 
     ``every`` holds the positions of all nodes.
     """
@@ -231,7 +236,7 @@ class Workspace(NamedTuple):
 
 
 def workspace(nodes: int, index: NodeIndex) -> Workspace:
-    """Return arrays to work in, for this number of nodes and the leaves of an index."""
+    """Return scratch arrays for a number of nodes, and for the leaves of an index."""
     count, slots = index.members.shape
     return Workspace(
         every=np.arange(nodes),
@@ -243,14 +248,14 @@ def workspace(nodes: int, index: NodeIndex) -> Workspace:
 
 @compiled
 def rounded(scores: FloatArray, count: int) -> None:
-    """Round scores as the plain engine does before it compares them."""
+    """Round the first ``count`` scores in place, as the plain engine does to compare them."""
     for at in range(count):
         scores[at] = np.rint(scores[at] * _SCALE) / _SCALE
 
 
 @compiled
 def as_compared(score: float, floats: bool) -> float:
-    """Return a score as it is compared."""
+    """Return a score rounded, as it is compared, if scores are floats; else the score itself."""
     return np.rint(score * _SCALE) / _SCALE if floats else score
 
 
@@ -283,7 +288,7 @@ def evaluate(
 def scan(
     scorer: Scorer, state: IntArray, amounts: IntArray, blocked: BoolArray, work: Workspace
 ) -> int:
-    """Return the first of the best nodes, by scoring every node; -1 where no node has room."""
+    """Return the first node with the highest score, by scoring all; -1 where none has room."""
     evaluate(scorer, state, amounts, blocked, work)
     room, scores = work.room, work.scores
     best, highest = -1, -np.inf
@@ -303,10 +308,11 @@ def search(
     blocked: BoolArray,
     work: Workspace,
 ) -> int:
-    """Return the first of the best nodes, by scoring leaves that may contain it; -1 for no room.
+    """Return the first node with the highest score; -1 where none has room.
 
-    ``prune`` means that the boxes have real requests, so that leaves without room are left out. The
-    body is not divided: a call with so many arrays costs as much as scoring a leaf.
+    Only leaves that may contain the node are scored. ``prune`` means that the boxes have real
+    requests, so that leaves without room are left out. The function is not divided, because a call
+    with so many arrays costs as much as scoring a leaf.
     """
     score, terms, parameters = scorer.score, index.terms, scorer.parameters
     states, size, first, members = index.states, index.size, index.first, index.members

@@ -28,25 +28,25 @@ ALLOCATABLE, REQUESTED, NONZERO, LIMIT = 0, 1, 2, 3
 
 @dataclass(frozen=True, kw_only=True)
 class Kernel:
-    """A policy's score with its parameters filled in, for one cluster.
+    """A policy's score as compiled code for one cluster, with the policy's parameters.
 
     Parameters
     ----------
     score : function(state, positions, count, terms, amounts, parameters, scores)
-        Writes the scores of the first ``count`` nodes of a block. ``state``, int64, shape (4,
-        resources, block), has allocatable, and the sums of requests, of requests with defaults, and
-        of limits. ``positions`` are the positions of the nodes. ``amounts``, int64, shape (4,
-        resources), has the amounts of the container; row 0 is its stated limits. Nodes without room
-        are scored too, and their scores are never read.
+        Writes the scores of the first ``count`` nodes of a block, i.e. of some nodes side by side.
+        ``state``, int64, shape (4, resources, block), has allocatable, and the sums of requests, of
+        requests with defaults, and of limits. ``positions`` are the positions of the nodes.
+        ``amounts``, int64, shape (4, resources), has the amounts of the container; row 0 is its
+        stated limits. Nodes without room are scored too, and their scores are never read.
     bound : function(boxes, ranges, count, first, amounts, parameters, bounds), optional
         Writes an upper bound of the scores of all nodes in each box. ``boxes``, int64, shape (4,
-        resources, boxes), has the least and the largest scored sum, and the least and the largest
-        allocatable. ``ranges``, float64, shape (2, views, boxes), has the least and the largest
-        value of each view. ``first`` has the lowest position in each box.
+        resources, boxes), has the least and the largest sum of the kind ``scored``, and the least
+        and the largest allocatable. ``ranges``, float64, shape (2, views, boxes), has the least and
+        the largest value of each view. ``first`` has the lowest position in each box.
     scored : int
         The sums that the score reads, where there is a bound: REQUESTED or NONZERO.
     terms : function(snapshot) -> float64, shape (terms, nodes), optional
-        Computes the terms of the score from measured usage, for each new measurement.
+        Computes numbers of each node that the score reads, from each new measurement of usage.
     views : int
         The number of views. The first terms are views: numbers around 0..1, never NaN, by which the
         index groups nodes. Without views it groups them by sums and sizes.
@@ -55,18 +55,19 @@ class Kernel:
     recounts : bool
         Whether ``placed`` ignores the container, so that it also serves after a container left.
     window : int
-        The number of nodes with room that are scored; 0 for all. They form a block of their own in
-        the order of the search, so that the policy may be joint.
+        The number of nodes with room that are scored; 0 for all. They form one block in the order
+        of the search, so that scores may depend on the other nodes.
     each : function(snapshot, container) -> float64, shape (numbers,), optional
-        Parameters of a shape of container, which precede the others; only with a window.
+        Computes parameters for a shape of container; they precede ``parameters``. Only with a
+        window.
     floats : bool
         Whether scores are floats, which are compared after rounding.
     whole : tuple of int
         Resources whose whole capacity the score uses: the bound holds only where nodes reserve
         nothing of them.
     silent : tuple of int
-        Resources of which a container must request at least one; the policy skips all others.
-        Empty where the policy skips none.
+        Resources of which a container must request at least one; the policy skips all others. Empty
+        where the policy skips none.
     """
 
     score: Pointer
@@ -85,28 +86,28 @@ class Kernel:
 
 
 def score_pointer(function: Callable[..., None]) -> Pointer:
-    """Return a score function, compiled."""
+    """Compile a function of the form of ``Kernel.score``, and return a pointer to it."""
     return Pointer(function, SCORE)
 
 
 def bound_pointer(function: Callable[..., None]) -> Pointer:
-    """Return a bound function, compiled."""
+    """Compile a function of the form of ``Kernel.bound``, and return a pointer to it."""
     return Pointer(function, BOUND)
 
 
 def nobody(snapshot: Snapshot) -> Container:
-    """Return a container without requests, for what a policy computes of nodes alone."""
+    """Return a container without requests, for values of a policy that depend on nodes only."""
     nothing = np.zeros(len(snapshot.resources), np.int64)
     return Container(id="", service="", request=nothing, nonzero_request=nothing, limit=nothing)
 
 
 def pointers(score: Callable[..., None], bound: Callable[..., None]) -> tuple[Pointer, Pointer]:
-    """Return a score function and its bound, compiled."""
+    """Compile a score function and its bound function, and return pointers to them."""
     return score_pointer(score), bound_pointer(bound)
 
 
 def placed_pointer(function: Callable[..., None]) -> Pointer:
-    """Return a function that follows a placement, compiled."""
+    """Compile a function of the form of ``Kernel.placed``, and return a pointer to it."""
     return Pointer(function, PLACED)
 
 
@@ -118,9 +119,10 @@ LARGEST_EXACT = 2**46
 def weight_table(
     weights: Weights, resources: Sequence[str], allocatable: IntArray
 ) -> FloatArray | None:
-    """Return rows of (column, weight, whether it counts only where it is requested), flattened.
+    """Return a flat table of weighted resources: column, weight, and 0 or 1 for each resource.
 
-    None where quotients are not exact in doubles, or some node has none of a resource.
+    1 means that the resource counts only for containers that request it. None if quotients are not
+    exact in doubles, or if some node has none of a resource.
     """
     rows = [
         (resources.index(full_name(short)), weight, is_scalar(full_name(short)))
@@ -134,7 +136,7 @@ def weight_table(
 
 
 def exact_in_doubles(allocatable: IntArray) -> bool:
-    """Return whether all amounts are positive and integer percentages of them exact in doubles."""
+    """Return whether amounts are positive, and small enough for exact integer percentages."""
     return bool(((allocatable > 0) & (allocatable < LARGEST_EXACT)).all())
 
 

@@ -128,7 +128,7 @@ def _bound_alike(
 def formula_kernel(
     policy: PlacementPolicy, formula: Formula, resources: Sequence[str], allocatable: IntArray
 ) -> Kernel | None:
-    """Return the kernel of a policy's formula; None where its integers are not exact in doubles.
+    """Return the kernel of a policy's formula; None if its integers are too large for doubles.
 
     Raises
     ------
@@ -193,7 +193,10 @@ def bra_kernel(policy: Bra, resources: Sequence[str], allocatable: IntArray) -> 
 def balance_kernel(
     policy: BalancedAllocation, resources: Sequence[str], allocatable: IntArray
 ) -> Kernel | None:
-    """Return the kernel of the form of 1.22 to 1.35; None unless two resources always count."""
+    """Return the kernel for the form of Kubernetes 1.22 to 1.35 and two resources; else None.
+
+    Both resources must count for every container, whether it requests them or not.
+    """
     table = weight_table(policy.resources, resources, allocatable)
     if policy.form != "v1_22" or table is None or len(table) != 6 or table[2::3].any():
         return None

@@ -167,7 +167,7 @@ def _terms(before: Terms | None, following: Terms | None) -> Terms | None:
 def default_kernel(
     policy: DefaultScheduler, resources: Sequence[str], allocatable: IntArray
 ) -> Kernel | None:
-    """Return the default scheduler's kernel with its window; None if a plugin has no kernel."""
+    """Return the default scheduler's kernel; None if one of its plugins has no kernel."""
     least, balanced = plugins(policy.balanced_allocation_form)
     one = formula_kernel(least, least.score_formula(), resources, allocatable)
     other = balance_kernel(balanced, resources, allocatable)

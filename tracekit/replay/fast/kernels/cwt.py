@@ -201,7 +201,7 @@ def _terms(snapshot: Snapshot) -> FloatArray:
 
 
 def make(policy: Cwt, resources: Sequence[str], allocatable: IntArray) -> Kernel | None:
-    """Return the kernel for the observed ideal; None for other ideals."""
+    """Return the kernel of CWT with the observed ideal; None for other ideals."""
     if policy.ideal != "observed":
         return None
     columns = [column_of(resources, name) for name in CRITERIA.values()]

@@ -43,7 +43,7 @@ _SIGNATURE = "double (double, double, double, int"
 
 
 def betainc_address() -> int | None:
-    """Return the address of scipy's function; None where this scipy does not export it."""
+    """Return the address of scipy's ``betainc``; None where this scipy does not export it."""
     for name, capsule in cython_special.__pyx_capi__.items():
         if name.endswith("betainc") and _SIGNATURE in repr(capsule):
             return int(get_cython_function_address("scipy.special.cython_special", name))
@@ -58,7 +58,7 @@ def call_betainc(
     beta: Any,
     at: Any,
 ) -> Any:
-    """Compile a call of ``betainc(alpha, beta, at)`` at its address."""
+    """Compile a call of ``betainc(alpha, beta, at)``, whose machine code is at ``address``."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         double, flag = ir.DoubleType(), ir.IntType(32)
