@@ -31,23 +31,24 @@ REJECTS = {"line": pl.Int64, "instance_id": pl.String, "node_ip": pl.String, "re
 
 
 class NothingToFitError(TracekitError):
-    """The store is sound, but lacks the data of a fit."""
+    """The error for an intact store that lacks the data that a fit needs."""
 
 
 @dataclass(frozen=True)
 class Binding:
-    """Sound monitoring rows, and rejected rows with the reason.
+    """Monitoring rows, each the CPU and the vCPUs of an instance at a time, checked.
 
     Parameters
     ----------
     room : Room
     rows : DataFrame
-        The columns instance, service, host, time_ms, cpu (fraction of the instance's vCPUs), load,
-        first and vcpus. The places of a row are ``place[first : first + vcpus]``.
+        The valid rows: instance, service, host, time_ms, cpu (fraction of the instance's vCPUs),
+        load (calls per second), first and vcpus. The vCPUs of a row are ``place[first : first +
+        vcpus]``.
     place : int64, shape (bound vCPUs,)
         Places of the room, row after row.
     rejects : DataFrame
-        The columns line, instance_id, node_ip and reason.
+        The invalid rows: line, instance_id, node_ip and reason.
     """
 
     room: Room
@@ -59,7 +60,7 @@ class Binding:
 def read_binding(
     path: Path, topologies: Topologies, services: Mapping[str, str] | None = None
 ) -> Binding:
-    """Return the checked rows of a monitoring file.
+    """Read and check a file of monitoring rows.
 
     Parameters
     ----------
@@ -72,7 +73,7 @@ def read_binding(
     Raises
     ------
     TracekitError
-        For a missing column, or if no row is sound.
+        For a missing column, or if no row is valid.
     """
     return binding_of(_read(path), topologies, path.name, services, first_line=2)
 
@@ -86,16 +87,16 @@ def binding_of(
     first_line: int = 1,
     hint: str = f"expected columns {', '.join(NEEDED)}; hosts come from --topology",
 ) -> Binding:
-    """Return the checked rows of a frame of texts with the columns of ``read_binding``.
+    """Check monitoring rows in a frame of texts with the columns of ``read_binding``.
 
     Parameters
     ----------
     name : str
-        The name of the origin of rows, for messages.
+        What the rows come from, for messages.
     first_line : int
-        The line of the first row.
+        The line number of the first row.
     hint : str
-        The hint of the error if no row is sound.
+        The hint of the error if no row is valid.
     """
     checked = _Checked(topologies, dict(services or {}))
     for line, row in enumerate(frame.iter_rows(named=True), start=first_line):
@@ -276,7 +277,7 @@ BINDINGS_QUERY = "interference/bindings"
 
 
 def records_bindings(store: Store, engine: str | None = None) -> bool:
-    """Return whether the store has the vCPUs of a container."""
+    """Return whether the store has the vCPUs of at least one container."""
     if not store.manifest.parts("container"):
         return False
     with open_database(store, engine) as database:
@@ -292,19 +293,19 @@ def binding_of_store(
     threads_per_core: int,
     engine: str | None = None,
 ) -> Binding:
-    """Return the checked bindings of a store.
+    """Return the checked monitoring rows of a store that records the vCPUs of containers.
 
     Parameters
     ----------
     topology : Path, optional
-        The topology file of nodes: see ``topology.read_topologies``. Without it nodes are numbered
-        by Linux's usual rule, from their recorded cores with ``sockets`` and ``threads_per_core``;
-        cores that do not divide evenly are left out.
+        The topology file of nodes: see ``topology.read_topologies``. Without it vCPUs are numbered
+        by ``linux_numbering``, from the recorded cores of nodes with ``sockets`` and
+        ``threads_per_core``; cores that do not divide evenly are left out.
 
     Raises
     ------
     TracekitError
-        If no row is sound, or the topology file cannot be used.
+        If no row is valid, or the topology file cannot be used.
     """
     with open_database(store, engine) as database:
         bound = database.frame(get_query(BINDINGS_QUERY).text, {})

@@ -21,7 +21,10 @@ from tracekit.interference.table import Table, service_means
 def standard_errors(
     columns: FloatArray, residual: FloatArray, used: int, groups: IntArray | None
 ) -> tuple[FloatArray, FloatArray]:
-    """Return the standard errors of the coefficients, and their covariance."""
+    """Return the standard errors of the coefficients, and their covariance matrix.
+
+    ``used`` is the number of fitted parameters. Rows of a group are dependent, see ``fit_linear``.
+    """
     rows = len(residual)
     bread = np.asarray(np.linalg.pinv(columns.T.copy() @ columns), dtype=np.float64)
     if groups is not None:
@@ -55,7 +58,7 @@ def _clustered(
 
 
 def wald_p_value(slopes: FloatArray, covariance: FloatArray, freedom: int) -> float:
-    """Return the probability of Wald's test that all slopes are 0, by the F distribution."""
+    """Return the p-value of Wald's test that all slopes are 0, by the F distribution."""
     if freedom <= 0 or not np.isfinite(covariance).all() or not len(slopes):
         return float("nan")
     statistic = float(slopes @ np.linalg.pinv(covariance, hermitian=True) @ slopes) / len(slopes)
@@ -68,13 +71,13 @@ RANK = 1e-8
 
 @dataclass(frozen=True, kw_only=True)
 class Linear:
-    """A fitted line.
+    """The result of a linear regression.
 
     Parameters
     ----------
     coefficients, errors, low, high : float64, shape (1 + regressors,)
-        Coefficients with the intercept first, standard errors, and interval limits; NaN without
-        degrees of freedom.
+        Coefficients with the intercept first, standard errors, and confidence limits. The last
+        three are NaN without degrees of freedom.
     r2 : float
         Explained share of the variance; NaN for a constant target.
     rmse : float
@@ -83,7 +86,7 @@ class Linear:
         Condition number of the design with columns of unit length (Belsley 1980); infinite for
         dependent columns.
     p_value : float
-        Probability of the test that the coefficients of the tested regressors are 0.
+        p-value of the test that the coefficients of the tested regressors are 0.
     """
 
     coefficients: FloatArray
@@ -98,12 +101,12 @@ class Linear:
 
 
 def design(regressors: FloatArray) -> FloatArray:
-    """Return a column of ones, then the regressors."""
+    """Return the design matrix: a column of ones, then the regressors."""
     return np.column_stack([np.ones(len(regressors)), regressors])
 
 
 def condition(columns: FloatArray) -> float:
-    """Return the condition number of columns of unit length; infinite for dependent columns."""
+    """Return the condition number after scaling columns to length 1; infinite if dependent."""
     length = np.sqrt((columns**2).sum(axis=0))
     if len(columns) < columns.shape[1] or (length == 0).any():
         return float("inf")
@@ -114,7 +117,7 @@ def condition(columns: FloatArray) -> float:
 def solve(
     regressors: FloatArray, target: FloatArray, how: How | None = None, *, intercept: bool = True
 ) -> FloatArray:
-    """Return the coefficients, shape (1 + regressors,), the intercept first (0 without one)."""
+    """Return intercept and coefficients, shape (1 + regressors,). A left-out intercept is 0."""
     return _solved(regressors, target, how or How(), intercept=intercept)
 
 
@@ -127,20 +130,20 @@ def fit_linear(
     absorbed: int | None = None,
     tested: int | None = None,
 ) -> Linear:
-    """Fit a line and judge it.
+    """Fit a linear regression, with its errors, confidence limits and condition number.
 
     Parameters
     ----------
     regressors : float64, shape (rows, regressors)
     target : float64, shape (rows,)
     groups : int64, shape (rows,), optional
-        Groups of dependent rows, such as an instance over time. Errors are then those of a
+        Rows of one group are dependent, such as an instance over time. Errors are then those of a
         jackknife over groups, with one degree of freedom less than the number of groups.
     absorbed : int, optional
         The number of means that were subtracted from the data: no intercept is fitted, and each
         mean takes a degree of freedom.
     tested : int, optional
-        The number of first regressors that ``p_value`` tests; all if None.
+        ``p_value`` tests only so many of the first regressors; all if None.
     """
     how = how or How()
     intercept = absorbed is None
@@ -200,14 +203,14 @@ COMPARED = {
 
 @dataclass(frozen=True)
 class Held:
-    """Root mean squared errors of line and mean on held-out rows; NaN if no rows were held out."""
+    """Errors (RMSE) on held-out rows, of a regression and of the mean; NaN without such rows."""
 
     rmse: float
     rmse_constant: float
 
     @property
     def better(self) -> bool:
-        """Whether the line predicts held-out rows better than the mean."""
+        """Whether the regression has a lower error on held-out rows than the mean."""
         return self.rmse < self.rmse_constant
 
 
@@ -216,22 +219,19 @@ NOTHING_HELD = Held(float("nan"), float("nan"))
 
 
 def folds_of(groups: IntArray, rng: np.random.Generator) -> IntArray:
-    """Return the fold of each row, shape (rows,); rows of a group are in one fold."""
+    """Return a random fold 0..4 of each row, shape (rows,). Rows of a group are in one fold."""
     names, at = np.unique(groups, return_inverse=True)
     order = rng.permutation(len(names))
     return (order % FOLDS)[at].astype(np.int64)
 
 
 def validate(regressors: FloatArray, target: FloatArray, fold: IntArray, how: How) -> Held:
-    """Return the errors of a service's line, where each fold is predicted from the other folds."""
+    """Return cross-validated errors of a regression: each fold is predicted from the others."""
     return _predicted(lambda _: (regressors, target), fold, how, intercept=True)
 
 
 def validate_pooled(table: Table, fold: IntArray, how: How) -> Held:
-    """Return the errors of the common line of all services, fold by fold as in ``validate``.
-
-    Each service keeps its own mean.
-    """
+    """Cross-validate, as ``validate``, one regression for all services with a mean of each."""
     return _predicted(lambda train: deviations(table, train), fold, how, intercept=False)
 
 
@@ -261,7 +261,7 @@ def _predicted(
 
 
 def deviations(table: Table, train: BoolArray) -> tuple[FloatArray, FloatArray]:
-    """Return regressors and target minus the means of their services over the training rows."""
+    """Return regressors and target minus their service's mean over training rows, as in a table."""
     columns = table.regressors - service_means(table, table.regressors, train)[table.service]
     return columns, table.target - service_means(table, table.target, train)[table.service]
 
@@ -286,7 +286,7 @@ SIGNIFICANT = 0.05
 
 
 def lacking(rows: int, *, needed: int = LEAST_ROWS, instances: int | None = None) -> str:
-    """Return a clause that says which rows or instances a fit lacks; empty if there are enough.
+    """Return a clause on the rows or instances that a fit lacks; an empty text if it has enough.
 
     Parameters
     ----------
@@ -308,9 +308,9 @@ def judge(fitted: Linear | None, held: Held, *, lacks: str, proxy: bool) -> tupl
     Parameters
     ----------
     fitted : Linear, optional
-        None without a fit.
+        None if there is no fit.
     lacks : str
-        The clause of ``lacking``, without a fit.
+        The reason why there is no fit, from ``lacking``.
     proxy : bool
         Whether neighbours are known by node alone; the verdict is then at most weak.
     """

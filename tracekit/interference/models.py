@@ -31,13 +31,12 @@ from tracekit.interference.table import Table
 
 @dataclass(frozen=True, kw_only=True)
 class Model:
-    """A model to compare with the line.
+    """A regression model of scikit-learn, to be compared with the linear fit.
 
     Parameters
     ----------
     build : callable
-        From a seed to an unfitted regressor or pipeline of scikit-learn; equal seeds give equal
-        fits.
+        Returns an unfitted regressor or pipeline for a seed; equal seeds give equal fits.
     """
 
     title: str
@@ -50,7 +49,7 @@ def all_models() -> dict[str, Model]:
 
 
 def get_model(name: str) -> Model:
-    """Return the model with this name, or the ``MODEL`` of a user's own file ``PATH.py``.
+    """Return the model called ``name``, or the ``MODEL`` in a user's file if ``name`` ends in .py.
 
     Raises TracekitError for an unknown name, or a file without a ``MODEL``.
     """
@@ -63,7 +62,7 @@ def get_model(name: str) -> Model:
 
 
 def load_own_model(path: Path) -> Model:
-    """Return the ``MODEL`` of a file.
+    """Run a user's Python file, and return its ``MODEL``.
 
     Raises TracekitError if the file is missing, fails or defines no ``MODEL``.
     """
@@ -123,17 +122,17 @@ _MODELS = {
 
 
 class WithinService(RegressorMixin, BaseEstimator):  # type: ignore[misc]
-    """Regression of deviations from a service's means on deviations of its regressors.
+    """A regression on deviations from the means of services, with the interface of scikit-learn.
 
-    The first column of X is the number of the service, and the others are the regressors. The
-    prediction for a service without training rows is the mean over all rows.
+    The first column of X is the number of the service, and the others are the regressors. A service
+    without training rows has the means over all rows.
 
     Parameters
     ----------
     estimator : scikit-learn regressor or pipeline, optional
         Cloned for each fit; least squares if None.
     per_service : bool
-        Whether each service with ``least_rows`` rows has a clone beside the pooled one.
+        Whether each service with ``least_rows`` rows has its own fit; others share one.
     """
 
     def __init__(
@@ -144,7 +143,7 @@ class WithinService(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         self.least_rows = least_rows
 
     def fit(self, X: FloatArray, y: FloatArray) -> Self:  # noqa: N803 - scikit-learn's names
-        """Fit the means of services, and the deviations from them."""
+        """Compute the means of services, and fit the deviations of ``y`` from them."""
         service = X[:, 0].astype(np.int64)
         size = int(service.max()) + 1
         self.means_ = np.full((size, X.shape[1]), np.nan)
@@ -164,7 +163,7 @@ class WithinService(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         return self
 
     def predict(self, X: FloatArray) -> FloatArray:  # noqa: N803 - scikit-learn's names
-        """Return the predicted use of instances, shape (rows,)."""
+        """Return the predicted target of each row: its service's mean plus a deviation, (rows,)."""
         service = X[:, 0].astype(np.int64)
         row = np.where(service < len(self.means_), service, 0)
         means = np.where((service < len(self.means_))[:, None], self.means_[row], np.nan)
@@ -193,7 +192,7 @@ class _Nothing(RegressorMixin, BaseEstimator):  # type: ignore[misc]
 
 
 def estimators(names: Sequence[str], seed: int) -> dict[str, Any]:
-    """Return the estimators of the named models, and least squares of each service.
+    """Return the estimators of the named models by name, and a separate least squares per service.
 
     The result is empty without names. Raises TracekitError for an unknown name.
     """
@@ -206,7 +205,7 @@ def estimators(names: Sequence[str], seed: int) -> dict[str, Any]:
 def compare_models(
     table: Table, models: Mapping[str, Any], rng: np.random.Generator
 ) -> pl.DataFrame:
-    """Return the errors on held-out rows of each model and of the service's mean.
+    """Return the errors on held-out rows of each model, and of the service's mean.
 
     Parameters
     ----------
@@ -216,8 +215,9 @@ def compare_models(
     Returns
     -------
     DataFrame
-        The columns model, cv_rmse, cv_rmse_constant, ``saved_share``, which is 1 - cv_rmse /
-        cv_rmse_constant, and its lowest and highest value over folds; the best model first.
+        The columns model, cv_rmse, cv_rmse_constant (the mean's error), saved_share, which is 1 -
+        cv_rmse / cv_rmse_constant, and its lowest and highest value over folds, saved_low and
+        saved_high. The best model is first.
     """
     if not models:
         return pl.DataFrame(schema=COMPARED)

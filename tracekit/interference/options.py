@@ -36,7 +36,7 @@ class How:
     nonneg : bool
         Whether coefficients other than the intercept are at least 0.
     level : float
-        The level of intervals.
+        The level of confidence intervals, such as 0.95.
     """
 
     nonneg: Nonneg = False
@@ -56,12 +56,12 @@ Resolved = Annotated[bool, About("A row per time instead of averages.")]
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
-    """The options of a fit.
+    """The options of a fit of the cost of neighbours (interference).
 
     Parameters
     ----------
     agg : {'mean', 'occupancy', 'sum'}
-        The aggregation of neighbours: see ``room.pressure``.
+        How the use of neighbours adds up: see ``room.pressure``.
     nonneg : bool
         Whether coefficients other than the intercept are at least 0.
     load : bool
@@ -88,5 +88,5 @@ class Options:
     shrink: bool = True
 
     def how(self) -> How:
-        """Return the method of the linear fit."""
+        """Return the part of the options that concerns the linear fit."""
         return How(nonneg=self.nonneg, level=self.level)

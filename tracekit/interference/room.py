@@ -18,7 +18,7 @@ from tracekit.interference.topology import Topology
 
 @dataclass(frozen=True)
 class Room:
-    """The places of all hosts; vCPU v of host h has the place ``offset[h] + v``.
+    """The vCPUs of all hosts in one numbering: vCPU v of host h is place ``offset[h] + v``.
 
     Parameters
     ----------
@@ -43,12 +43,12 @@ class Room:
 
     @property
     def places(self) -> int:
-        """The number of places, with and without a vCPU."""
+        """The number of places, including those of ids without a vCPU."""
         return len(self.socket)
 
 
 def make_room(hosts: Sequence[str], topologies: Mapping[str, Topology]) -> Room:
-    """Return the room of hosts with their topologies, in the given order."""
+    """Return the room of the hosts, in their order. ``topologies`` has one by each host's name."""
     tables: dict[int, tuple[IntArray, IntArray]] = {}
     for topology in topologies.values():
         if id(topology) not in tables:
@@ -106,7 +106,7 @@ NOTHING = 1e-12
 
 @dataclass(frozen=True)
 class Bound:
-    """The places of instances.
+    """The vCPUs of instances, as pairs of instance and place.
 
     Parameters
     ----------
@@ -126,19 +126,21 @@ class Bound:
 def pressure(
     room: Room, bound: Bound, cpu: FloatArray, agg: Aggregation = AGGREGATION
 ) -> tuple[FloatArray, FloatArray]:
-    """Return the pressures ``cpu_sc`` and ``cpu_ss`` on every instance.
+    """Return how much CPU the neighbours of each instance use: ``cpu_sc`` and ``cpu_ss``.
 
     Parameters
     ----------
     cpu : float64, shape (instances,)
         The profile of each instance's service: its mean CPU as a fraction of own vCPUs.
     agg : {'mean', 'occupancy', 'sum'}
+        The mean profile of neighbours weighted by vCPUs; the mean over neighbouring vCPUs, with 0
+        for an idle one; or the number of busy neighbouring vCPUs.
 
     Returns
     -------
     two of float64, shape (instances,)
         The pressure from the same cores, and from the rest of the same socket; 0 without
-        neighbours. A fraction, or for ``sum`` a number of busy vCPUs.
+        neighbours. A fraction, or for ``sum`` a number of vCPUs.
     """
     count = bound.instances
     size = np.bincount(bound.owner, minlength=count).astype(np.float64)
@@ -167,7 +169,7 @@ def pressure(
 def other_sockets(
     room: Room, bound: Bound, cpu: FloatArray, agg: Aggregation = AGGREGATION
 ) -> FloatArray:
-    """Return the pressure from other sockets of the host on every instance, shape (instances,).
+    """Return the pressure on each instance from other sockets of its host, shape (instances,).
 
     The parameters are those of ``pressure``; every instance has a vCPU.
     """
@@ -235,9 +237,7 @@ def _over(above: FloatArray, below: FloatArray) -> FloatArray:
 
 
 def service_profile(service: IntArray, cpu: FloatArray, services: int) -> FloatArray:
-    """Return the mean CPU over the instances of each service; NaN without an instance.
-
-    The shape is (services,).
+    """Return the mean CPU over the instances of each service, shape (services,); NaN for none.
 
     Parameters
     ----------

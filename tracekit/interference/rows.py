@@ -42,13 +42,13 @@ SCHEMA = {
 
 
 def bound_rows(binding: Binding, agg: Aggregation, *, resolved: bool = False) -> pl.DataFrame:
-    """Return rows of monitoring data with vCPUs.
+    """Return the rows of a regression from monitoring rows, with pressures by core and socket.
 
     Parameters
     ----------
     resolved : bool
-        Whether there is a row for each time, with the profiles of that time. Otherwise CPU and
-        pressure are means over time, and profiles are over the whole file.
+        Whether there is a row for each instance and time, with the profiles of that time. Otherwise
+        there is one for each instance and socket; its CPU and pressures are means over time.
     """
     rows = binding.rows.with_columns(pl.col("service").rank("dense").cast(pl.Int64) - 1)
     names = binding.rows["service"].unique().sort()
@@ -120,14 +120,14 @@ def proxy_rows(
     agg: Aggregation,
     sizes: RecordedSizes | None = None,
 ) -> pl.DataFrame:
-    """Return rows of a store, in which all containers of a node are neighbours.
+    """Return the rows of a regression from a store, as if all containers of a node were neighbours.
 
     Parameters
     ----------
     neighbours, load : DataFrame
         Results of ``interference/node_neighbours`` and ``interference/container_load``.
     sizes : RecordedSizes, optional
-        CPU of containers and nodes, the weights of neighbours; one assumed size if None.
+        Cores of containers and nodes, the weights of neighbours; None for one assumed size of all.
     """
     if neighbours.is_empty():
         raise NothingToFitError(
@@ -170,13 +170,13 @@ def _pressed(agg: Aggregation) -> pl.Expr:
 
 
 def with_load(rows: pl.DataFrame, load: pl.DataFrame, window_ms: int | None = None) -> pl.DataFrame:
-    """Return the rows with the call rates of a store, unless the monitoring file has rates.
+    """Return the rows with the call rates of a store, unless they have rates already.
 
     Parameters
     ----------
     window_ms : int, optional
-        The length of the windows of ``load``: a row gets the rate of the window of its time. None
-        for a ``load`` over the whole trace.
+        The length of the windows of ``load``. A row gets the rate of the window that its time is
+        in. None for a ``load`` over the whole trace.
     """
     if rows["load"].is_not_null().any():
         return rows
@@ -216,7 +216,7 @@ def fit_totals(
     *,
     proxy: bool,
 ) -> dict[str, Any]:
-    """Fit the coefficients to the mean deviations of whole sockets or nodes.
+    """Fit one regression to the mean deviations, from service means, of whole sockets or nodes.
 
     Parameters
     ----------
@@ -226,8 +226,8 @@ def fit_totals(
     Returns
     -------
     dict
-        The keys level, rows, r2, condition, verdict and reason, and for each coefficient its
-        value, ``_error``, ``_low`` and ``_high``. Too few totals give no coefficients.
+        The keys level, rows, r2, condition, verdict and reason, and for each coefficient its value,
+        ``_error``, ``_low`` and ``_high``. Too few totals give no coefficients.
     """
     everything = np.ones(len(table.target), dtype=np.bool_)
     columns = table.regressors - service_means(table, table.regressors, everything)[table.service]

@@ -44,7 +44,7 @@ NEIGHBOURS, LOAD = "interference/node_neighbours", "interference/container_load"
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Fit(Shown):
-    """The result of a fit.
+    """The fitted cost of neighbours to each service, with the rows that it was fitted to.
 
     Parameters
     ----------
@@ -53,8 +53,8 @@ class Fit(Shown):
     rows : DataFrame
         The rows of module ``rows``, with ``predicted``.
     bindings : DataFrame
-        The last vCPUs of each container, ``container, node, vcpus``, in Linux's spelling; no rows
-        for a proxy.
+        The last vCPUs of each container, ``container, node, vcpus``, such as ``0-3,8``; no rows for
+        a proxy.
     """
 
     mode: Mode
@@ -82,16 +82,16 @@ def fit_store(
     engine: str | None = None,
     progress: Progress = SILENT,
 ) -> Fit:
-    """Fit the cost of neighbours from monitoring rows, or from the store alone.
+    """Fit the cost of neighbours from a file of monitoring rows, or from the store alone.
 
     Parameters
     ----------
     binding, topology : Path, optional
         Files of ``binding.read_binding`` and ``topology.read_topologies``; both or none. A store
         with vCPUs of containers needs no ``binding``. If its nodes have cores it needs no
-        ``topology``: nodes are then numbered by Linux's usual rule.
+        ``topology``: their vCPUs are then numbered by ``linux_numbering``.
     sockets, threads_per_core : int
-        The parameters of that rule.
+        The parameters of ``linux_numbering``.
 
     Raises
     ------
@@ -133,7 +133,7 @@ def fit_rows(
     binding: Binding | None = None,
     progress: Progress = SILENT,
 ) -> Fit:
-    """Fit rows of module ``rows``.
+    """Fit the cost of neighbours to the rows of ``bound_rows`` or ``proxy_rows``.
 
     Raises
     ------
@@ -234,7 +234,7 @@ def _services(store: Store, engine: str | None) -> dict[str, str]:
 
 
 def models_of(text: str | None) -> tuple[str, ...]:
-    """Return names of models from a text with commas; ``all`` gives every model."""
+    """Return the names of models in ``NAME,NAME``; of all models for ``all``, of none for None."""
     names: Sequence[str] = [name.strip() for name in (text or "").split(",")]
     return tuple(all_models()) if names == ["all"] else tuple(name for name in names if name)
 
@@ -281,7 +281,7 @@ def document(fit: Fit) -> dict[str, Any]:
 
 
 def frames(fit: Fit) -> dict[str, pl.DataFrame]:
-    """Return the frames of a fit by the names of their files, with a column ``mode``."""
+    """Return the frames of a fit by file name without ending, each with a column ``mode``."""
     every = {
         "coefficients": fit.fitted.services,
         "pooled": fit.fitted.pooled,
@@ -296,7 +296,7 @@ def frames(fit: Fit) -> dict[str, pl.DataFrame]:
 
 
 def write_fit(fit: Fit, out: Path) -> None:
-    """Write a fit; equal fits give equal bytes.
+    """Write the folder of a fit. Equal fits give equal bytes.
 
     Raises
     ------

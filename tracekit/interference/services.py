@@ -55,14 +55,14 @@ SCHEMA: dict[str, type[pl.DataType]] = {
 
 @dataclass(frozen=True)
 class Fitted:
-    """The fitted services and the pooled model.
+    """The coefficients of each service, and those of the pooled model, which all services share.
 
     Parameters
     ----------
     services : DataFrame
-        One row for each service. ``basis`` is the origin of k1 and k2: ``own``, ``pooled``, or
-        ``none`` for values of 0. The verdict is about that fit; for another basis than ``own`` the
-        ``reason`` is why an own fit was impossible. An own ``k2`` is shrunk towards the pooled one
+        One row for each service. ``basis`` is where k1 and k2 come from: ``own`` rows, the
+        ``pooled`` model, or ``none`` for values of 0. The verdict is about that fit; if the basis
+        is not ``own``, ``reason`` says why an own fit was impossible. An own ``k2`` is shrunk
         (``shrunk``): ``k2_own`` is the value from the service's rows alone, and ``k2_weight`` its
         weight.
     pooled : DataFrame
@@ -76,7 +76,7 @@ class Fitted:
 def fit_services(
     table: Table, how: How, rng: np.random.Generator, *, proxy: bool, shrink: bool = True
 ) -> Fitted:
-    """Fit every service of a table.
+    """Fit a regression to each service of a table, and the pooled model to all rows.
 
     Parameters
     ----------
@@ -85,8 +85,8 @@ def fit_services(
     proxy : bool
         Whether neighbours are known by node alone.
     shrink : bool
-        Whether the k2 of each service is shrunk towards the pooled k2. A bounded k2 is not shrunk,
-        as it has no standard error.
+        Whether the k2 of each service is shrunk towards the pooled k2. With ``how.nonneg`` it is
+        not, as a bounded k2 has no standard error.
     """
     fitted = _Fitter(table, how, rng, proxy=proxy).fit()
     if not shrink or how.nonneg or "k2" not in table.coefficients:
@@ -216,7 +216,7 @@ def _number(value: Any) -> Any:
 
 
 def predictions(table: Table, fitted: Fitted) -> FloatArray:
-    """Return the predicted CPU of the rows of a table, shape (rows,)."""
+    """Return the CPU that a fit predicts for each row of a table, shape (rows,)."""
     slopes = fitted.services.select(table.coefficients).fill_null(0.0).to_numpy()
     own = fitted.services["b0"].to_numpy()[table.service]
     return np.asarray(own + (table.regressors * slopes[table.service]).sum(axis=1))
@@ -240,7 +240,7 @@ _ROUNDS = 100
 
 @dataclass(frozen=True)
 class Shrunk:
-    """Shrunk estimates, their errors, and the weights of own estimates, shape (services,)."""
+    """Estimates of services after shrinkage, standard errors, and weights 0..1 of own values."""
 
     value: FloatArray
     error: FloatArray
@@ -248,7 +248,7 @@ class Shrunk:
 
 
 def shrunk(own: FloatArray, error: FloatArray, towards: float) -> Shrunk:
-    """Shrink the estimates of services towards a common value.
+    """Shrink the estimates of services towards a common value, by empirical Bayes (Morris 1983).
 
     Parameters
     ----------
@@ -271,8 +271,8 @@ def shrunk(own: FloatArray, error: FloatArray, towards: float) -> Shrunk:
 def scatter(apart: FloatArray, variance: FloatArray) -> float:
     """Return the variance ``tau2`` of true values about the common value (Paule and Mandel).
 
-    ``tau2`` is the value for which the sum of ``apart**2 / (variance + tau2)`` is the number of
-    services; 0 if noise explains all differences.
+    It solves ``sum(apart**2 / (variance + tau2)) == services``; ``apart`` is estimate minus common
+    value, ``variance`` the squared standard error. It is 0 if noise explains all differences.
     """
     many = len(apart)
 
@@ -289,9 +289,9 @@ def scatter(apart: FloatArray, variance: FloatArray) -> float:
 
 
 def drawn_together(table: Table, services: pl.DataFrame, towards: float | None) -> pl.DataFrame:
-    """Shrink each service's own k2 towards the pooled k2, and return the changed services.
+    """Return the services with each own k2 shrunk towards the pooled k2, and intercepts to match.
 
-    Their intercepts change with k2. Too few own k2 are left unchanged.
+    With fewer than ``FEWEST`` own k2 nothing changes.
 
     Parameters
     ----------

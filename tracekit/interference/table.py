@@ -20,7 +20,7 @@ COEFFICIENTS = {"cpu_sc": "k1", "cpu_ss": "k2", "cpu_os": "k3", "load": "k_load"
 
 @dataclass(frozen=True)
 class Table:
-    """Rows ordered by service.
+    """The rows of a regression as arrays, ordered by service.
 
     Parameters
     ----------
@@ -28,6 +28,7 @@ class Table:
         The regressors, some of ``cpu_sc, cpu_ss, cpu_os, load``.
     regressors : float64, shape (rows, regressors)
     target : float64, shape (rows,)
+        The CPU of the instance, column ``cpu`` of the rows.
     service, instance : int64, shape (rows,)
     services : tuple of str
     left_out : int
@@ -44,26 +45,26 @@ class Table:
 
     @property
     def coefficients(self) -> tuple[str, ...]:
-        """The names of the coefficients, without the intercept."""
+        """The names of the coefficients, such as ``k1, k2``, without the intercept."""
         return tuple(COEFFICIENTS[name] for name in self.names)
 
     @property
     def pressures(self) -> int:
-        """The number of first regressors that are pressures of neighbours."""
+        """The number of regressors that are pressures of neighbours; these come first."""
         return sum(name in PRESSURES for name in self.names)
 
     def ranges(self) -> Iterator[tuple[int, slice]]:
-        """Yield the number of each service, with the range of its rows."""
+        """Yield the number of each service, and the slice of its rows."""
         starts = np.searchsorted(self.service, np.arange(len(self.services) + 1))
         for at in range(len(self.services)):
             yield at, slice(int(starts[at]), int(starts[at + 1]))
 
 
 def make_table(rows: pl.DataFrame, *, load: bool = False, other_sockets: bool = False) -> Table:
-    """Return the table of rows; a pressure that no row has is left out of the regressors.
+    """Return rows as a table. A pressure that is null in all rows is no regressor.
 
-    Load is relative to the service's mean load: its coefficient is the CPU of a doubling, so that
-    services can be pooled.
+    Load is divided by its mean over the service, minus 1. So its coefficient is the CPU that a
+    doubled load adds, and services can be pooled.
     """
     wanted = PRESSURES if other_sockets else PRESSURES[:2]
     names: Sequence[str] = [name for name in wanted if rows[name].is_not_null().any()]
@@ -91,10 +92,7 @@ def _numbered(names: pl.Series) -> IntArray:
 
 
 def service_means(table: Table, values: FloatArray, train: BoolArray) -> FloatArray:
-    """Return the means over each service's training rows; NaN for a service without such rows.
-
-    The shape is (services, ...).
-    """
+    """Return each service's mean over training rows, shape (services, ...); NaN without rows."""
     count = len(table.services)
     many = np.bincount(table.service[train], minlength=count)
     columns = values.reshape(len(values), -1)[train]
@@ -125,7 +123,7 @@ GROUP BY node_id.node
 
 @dataclass(frozen=True)
 class RecordedSizes:
-    """The last recorded CPU requests of containers and CPU of nodes.
+    """The last recorded CPU requests of containers, and CPU of nodes, in cores.
 
     Parameters
     ----------
@@ -139,7 +137,7 @@ class RecordedSizes:
     nodes: pl.DataFrame
 
     def weighed(self, neighbours: pl.DataFrame) -> pl.DataFrame:
-        """Return the neighbours weighted by their vCPUs, as in ``room.pressure``.
+        """Return the neighbours' mean CPU weighted by cores, as in ``room.pressure``.
 
         Parameters
         ----------
@@ -149,8 +147,8 @@ class RecordedSizes:
         Returns
         -------
         DataFrame
-            The same rows with ``cores``, ``node_cores``, the number of the neighbours' busy
-            vCPUs ``neighbour_busy_cores``, and a weighted ``neighbour_cpu_mean``.
+            The same rows with ``cores``, ``node_cores``, the number of the neighbours' busy vCPUs
+            ``neighbour_busy_cores``, and a weighted ``neighbour_cpu_mean``.
         """
         profile = pl.col("cpu_mean").mean().over("service", "window_start_ms")
         of_node = ("node", "window_start_ms")
@@ -176,7 +174,7 @@ class RecordedSizes:
 
 
 def recorded_sizes(store: Store, database: AnyDatabase) -> RecordedSizes | None:
-    """Return the recorded sizes of a store; None without the CPU of any container or node."""
+    """Return the recorded sizes of a store; None if no container or no node has one."""
     if not (store.manifest.parts("container_resource") and store.manifest.parts("node_resource")):
         return None
     containers, nodes = database.frame(_CONTAINERS, {}), database.frame(_NODES, {})

@@ -25,7 +25,7 @@ ABSENT = -1
 
 @dataclass(frozen=True)
 class Topology:
-    """Sockets and cores by vCPU id.
+    """The socket and the core of each vCPU of one host, by the vCPU's id.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ class Topology:
 
     @property
     def sockets(self) -> IntArray:
-        """The sockets, ascending, shape (sockets,)."""
+        """The numbers of the host's sockets, ascending, shape (sockets,)."""
         return np.unique(self.socket[self.ids])
 
     def vcpus_of(self, socket: int) -> IntArray:
@@ -67,7 +67,7 @@ class Topology:
 
 
 def linux_numbering(vcpus: int, sockets: int, threads_per_core: int = THREADS_PER_CORE) -> Topology:
-    """Return the topology of Linux's usual numbering.
+    """Return a topology in Linux's usual numbering: one thread of every core, then the others.
 
     Parameters
     ----------
@@ -93,7 +93,7 @@ def linux_numbering(vcpus: int, sockets: int, threads_per_core: int = THREADS_PE
 
 
 def parse_lscpu(text: str) -> Topology:
-    """Return the topology in the output of ``lscpu -p``, which has no offline vCPUs.
+    """Return the topology in the output of ``lscpu -p``. Offline vCPUs are not in it.
 
     Raises
     ------
@@ -114,7 +114,7 @@ def parse_lscpu(text: str) -> Topology:
 
 
 def from_map(rows: dict[int, tuple[int, int]]) -> Topology:
-    """Return the topology of a map ``vcpu: (core, socket)``; sockets may repeat core numbers."""
+    """Return the topology of a map ``vcpu: (core, socket)``. Each socket may count cores anew."""
     size = max(rows, default=-1) + 1
     socket, core = np.full((2, size), ABSENT, dtype=np.int64)
     number: dict[tuple[int, int], int] = {}
@@ -151,7 +151,7 @@ _PART = re.compile(r"^\s*(\d{1,6})\s*(?:-\s*(\d{1,6})\s*)?$")
 
 
 def parse_cpu_list(text: str) -> tuple[int, ...]:
-    """Return the ids of a list such as ``0-3,8``, in its order.
+    """Return the vCPU ids in a list, in its order: ``"0-3,8"`` gives ``(0, 1, 2, 3, 8)``.
 
     Raises ValueError for a part that is no id or range, a backward range, or a repeated id.
     """
@@ -170,7 +170,7 @@ def parse_cpu_list(text: str) -> tuple[int, ...]:
 
 
 def spell_cpu_list(ids: list[int]) -> str:
-    """Return the ids in Linux's spelling, ascending and with ranges, as ``0-3,8``."""
+    """Return vCPU ids as a list in Linux's spelling, ascending: ``[8, 0, 1]`` gives ``"0-1,8"``."""
     runs: list[list[int]] = []
     for vcpu in sorted(ids):
         if runs and vcpu == runs[-1][1] + 1:
@@ -184,7 +184,7 @@ NEEDED = ("node_ip", "cpu_num_total", "socket_num")
 
 
 class Topologies(dict[str, Topology]):
-    """Topologies by host; ``usual`` is the topology of every other host, or None."""
+    """The topologies of hosts by name. ``usual`` is the topology of all other hosts, or None."""
 
     def __init__(self, usual: Topology | None = None) -> None:
         super().__init__()
@@ -196,14 +196,14 @@ class Topologies(dict[str, Topology]):
 
 
 def read_topologies(path: Path) -> Topologies:
-    """Return the topologies of a file.
+    """Read the topologies of hosts from a file.
 
     Parameters
     ----------
     path : Path
         CSV with ``node_ip, cpu_num_total, socket_num``, and optionally ``threads_per_core`` (2 if
-        empty) and ``map``, a file beside it with the output of ``lscpu -p`` on the host. Or such a
-        map for all hosts.
+        empty) and ``map``, which names a file in the same folder with the output of ``lscpu -p`` on
+        the host. Or the output of ``lscpu -p`` itself, for all hosts.
 
     Raises
     ------
