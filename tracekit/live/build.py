@@ -29,7 +29,7 @@ from tracekit.store.folder import Store
 
 
 def load_store(state: State, store: Store, samples: int) -> float:
-    """Load the end of a store's record into the state; return the time of that end in seconds."""
+    """Load the nodes, pods and use at the end of a store's trace. Return that time, in s."""
     load = source_of(store, None).load()
     last = len(load.use.times_ms) - 1
     for at, name in enumerate(load.nodes.ids):
@@ -60,7 +60,7 @@ def load_store(state: State, store: Store, samples: int) -> float:
 
 
 def load_objects(state: State, given: Path) -> None:
-    """Load nodes and pods that kubectl printed, from a file or a folder, into the state."""
+    """Load nodes and pods from a file or folder of kubectl's JSON output into the state."""
     for one in objects_in(given):
         apply(state, one.event or "ADDED", {"kind": one.kind, **one.value})
     if not state.nodes:
@@ -71,7 +71,7 @@ def load_objects(state: State, given: Path) -> None:
 
 
 def objects_in(given: Path) -> Iterator[Thing]:
-    """Yield the objects that kubectl printed, in a file or in the files of a folder."""
+    """Yield the objects in a file of kubectl's JSON output, or in a folder's ``*.json*`` files."""
     for file in sorted(given.glob("*.json*")) if given.is_dir() else [given]:
         plain = Opened(path=file, name=file.name, stream=functools.partial(_stream, file))
         objects = things(unpacked(file) if file.suffix == ".gz" else plain)
@@ -129,14 +129,14 @@ def build_server(
     max_age_s: int,
     shadow: Path | None,
 ) -> Server:
-    """Return a server with its first state.
+    """Return a server that is not listening yet, with the state of ``begin``.
 
     Parameters
     ----------
     policies : sequence of PlacementPolicy
-        The policy that answers, and further ones that a shadow records.
+        The policy that answers, and further ones whose choices are recorded in ``shadow``.
     begin : Store or path, optional
-        A store, or a file or folder of what kubectl printed.
+        A store, or a file or folder of kubectl's JSON output.
 
     Raises
     ------

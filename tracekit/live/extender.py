@@ -25,7 +25,7 @@ _UNKNOWN = {"recorded", "calls", "cells"}
 
 
 def check_served(policy: PlacementPolicy) -> None:
-    """Raise TracekitError for a policy that cannot answer pod by pod."""
+    """Raise TracekitError for a policy that cannot score nodes for one pod of a live cluster."""
     lacking_of_it = sorted(_UNKNOWN & policy.reads)
     if policy.batched or not policy.filtered or lacking_of_it:
         why = f"reads {lacking_of_it[0]}" if lacking_of_it else "does not score pod by pod"
@@ -37,14 +37,14 @@ def check_served(policy: PlacementPolicy) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class Candidates:
-    """The ExtenderArgs that kube-scheduler sent.
+    """A request of kube-scheduler (ExtenderArgs): a pod, and the nodes to score for it.
 
     Parameters
     ----------
     listed : Listed
-        The candidates.
+        The names of the nodes.
     nodes : dict, optional
-        The NodeList, where candidates came as whole nodes (nodeCacheCapable: false).
+        The NodeList, if the request has whole nodes (nodeCacheCapable: false).
     """
 
     pod: LivePod
@@ -54,13 +54,16 @@ class Candidates:
 
 @dataclass(frozen=True, kw_only=True)
 class Decided:
-    """A decision: the position of each candidate (-1: unknown), its scores and their parts.
+    """The scores of all candidates for one pod, in the order of the request.
 
     Parameters
     ----------
     nodes : tuple of str
-        The names of the state's nodes. Candidates that the state lacks are in ``strangers``, by
-        their place in the list.
+        The names of the state's nodes.
+    strangers : mapping of int to str
+        The candidates that are not in the state, by index.
+    positions, hundred, tenths : shape (candidates,)
+        The index in ``nodes`` (-1: not in the state), and the score as 0 to 100 and as 0 to 10.
     """
 
     time_ms: int
@@ -74,13 +77,13 @@ class Decided:
 
     @property
     def size_bytes(self) -> int:
-        """About how much memory the decision takes."""
+        """The approximate memory of the decision."""
         parts = sum(one.nbytes for one in self.parts.values())
         arrays = self.positions.nbytes + self.hundred.nbytes + self.tenths.nbytes + parts
         return arrays + 4096 + 128 * len(self.strangers)
 
     def name(self, at: int) -> str:
-        """Return the candidate at a place of the list."""
+        """Return the name of the candidate with index ``at`` in the request."""
         return self.strangers.get(at) or self.nodes[self.positions[at]]
 
 
@@ -88,7 +91,7 @@ _ARGS = msgspec.json.Decoder(dict[str, msgspec.Raw])
 
 
 def read_args(body: bytes, state: State) -> Candidates:
-    """Read ExtenderArgs with keys in any case; whole nodes are added to the state.
+    """Read ExtenderArgs, with keys in small or capital letters. Add whole nodes to the state.
 
     Raises
     ------
@@ -151,16 +154,16 @@ def _any_case(value: Any) -> Any:
 
 @dataclass(kw_only=True)
 class Extender:
-    """Scores candidates, and keeps the latest decisions.
+    """A scorer of nodes for kube-scheduler by a policy, which keeps the latest decisions.
 
     Attributes
     ----------
     decided : ordered dict of str to Decided
         By the pod's name, the oldest first.
     coarse : int
-        Decisions in which scores 0 to 10 make the best node and a worse one equal.
+        Decisions in which a worse node has the same score 0 to 10 as the best one.
     lost : float
-        How many of 100 points such nodes are worse on average, added up.
+        What such ties cost, summed: best minus mean of the tied scores 0 to 100.
     """
 
     state: State
@@ -174,7 +177,7 @@ class Extender:
     _remembered_bytes: int = 0
 
     def decide(self, candidates: Candidates) -> Decided:
-        """Return the scores of the candidates; an unknown candidate gets 0."""
+        """Return the scores of the candidates; a node that the state does not have gets 0."""
         now = int(self.clock() * 1000)
         positions = candidates.listed.positions
         in_cache = positions >= 0
@@ -196,7 +199,7 @@ class Extender:
         )
 
     def remember(self, decided: Decided) -> None:
-        """Keep a decision with the parts of its scores; call it before the state changes."""
+        """Count and keep a decision. Call it before the state, which explains it, changes."""
         parts: dict[str, Float32Array] = {}
         in_cache = decided.positions >= 0
         if in_cache.any():
@@ -220,7 +223,7 @@ class Extender:
             self.lost += lost
 
     def filtered(self, candidates: Candidates) -> dict[str, Any]:
-        """The ExtenderFilterResult: candidates with room that pass the policy's own filter."""
+        """Return the ExtenderFilterResult: nodes with room that the policy's filter admits."""
         container = self.state.container(candidates.pod)
         snapshot = self.state.snapshot(self.policy, int(self.clock() * 1000))
         positions = candidates.listed.positions
@@ -253,7 +256,7 @@ class Extender:
         }
 
     def explained(self, pod: str) -> dict[str, Any]:
-        """The decision on a pod, the best node first; raises TracekitError where none is kept."""
+        """Return a pod's decision as JSON, best node first. Raise TracekitError if not kept."""
         decided = self._of(pod)
         bound = self.state.pods.get(decided.pod.uid)
         order = np.argsort(-decided.hundred, kind="stable").tolist()
@@ -278,7 +281,7 @@ class Extender:
         }
 
     def case(self, pod: str) -> dict[str, Any]:
-        """Return a recorded case of the pod with the present state, for ``tracekit score``."""
+        """Return a recorded case for ``tracekit score``: the pod, its candidates, the state now."""
         decided = self._of(pod)
         names = [decided.name(at) for at in range(len(decided.positions))]
         in_cache = [name for name in names if name in self.state.nodes]

@@ -34,7 +34,7 @@ _AT_ONCE = 50
 
 
 def apply(state: State, event: str, value: Mapping[str, Any]) -> str:
-    """Apply an object of a list or a watch to the state.
+    """Add, change or remove the node or pod of a Kubernetes object in the state.
 
     Returns the name of a node, the uid of a pod, or '' for an object of another kind. Raises
     TracekitError for an object that cannot be read.
@@ -58,14 +58,14 @@ def apply(state: State, event: str, value: Mapping[str, Any]) -> str:
 
 @dataclass(kw_only=True)
 class Watch:
-    """A watch of one kind of objects by ``kubectl get --watch``.
+    """A ``kubectl get --watch`` of nodes or pods that keeps the state up to date.
 
     Attributes
     ----------
     ready : bool
-        Whether the initial objects have come.
+        Whether all initial objects are in the state.
     up : bool
-        Whether the program runs and prints.
+        Whether kubectl runs and has printed something.
     """
 
     kind: str
@@ -79,7 +79,7 @@ class Watch:
     _came: set[str] = field(default_factory=set)
 
     async def run(self) -> None:
-        """Watch until cancelled; a program that ends is started again."""
+        """Watch until cancelled. Start kubectl again whenever it ends."""
         wait_s = _AGAIN_S[0]
         while True:
             began = time.monotonic()
@@ -192,7 +192,7 @@ async def _documents(stream: asyncio.StreamReader) -> AsyncIterator[bytes]:
 
 @dataclass(kw_only=True)
 class Poll:
-    """Samples of the use of nodes from Prometheus, once per step.
+    """A poller that takes samples of the use of nodes from Prometheus into the state, one a step.
 
     Parameters
     ----------
@@ -209,7 +209,7 @@ class Poll:
     failures: int = 0
 
     async def run(self) -> None:
-        """Query until cancelled; samples missed by a failure are in the next query."""
+        """Query once a step until cancelled. After a failure the next query covers the gap."""
         while True:
             try:
                 await self.once(time.time())
@@ -219,7 +219,7 @@ class Poll:
             await asyncio.sleep(self.step_s - time.time() % self.step_s)
 
     async def once(self, now_s: float) -> None:
-        """Add the samples since the newest one to the state."""
+        """Query Prometheus for samples newer than those of the state, and add them."""
         end = int(now_s) // self.step_s * self.step_s
         newest = self.state.use.newest_ms
         start = end - (self.samples - 1) * self.step_s

@@ -21,14 +21,14 @@ _BEFORE, _AFTER = (np.frombuffer(one, dtype=np.uint8) for one in (b'{"Host":"', 
 
 @dataclass(frozen=True, kw_only=True)
 class Listed:
-    """A list of names, and their positions in a table.
+    """The node names of one request, kept as JSON bytes, and their positions in a table.
 
     Parameters
     ----------
     text : uint8, shape (bytes,)
-        The list, in JSON.
+        The JSON list of names.
     quotes : int64, shape (2 * names,)
-        Where each name begins and ends in the text.
+        The offset in ``text`` of each quotation mark: two for each name.
     positions : int64, shape (names,)
         The position of each name in the table; -1 for a name that the table lacks.
     """
@@ -38,19 +38,19 @@ class Listed:
     positions: IntArray
 
     def name(self, at: int) -> str:
-        """Return the name at a place of the list."""
+        """Return the name with index ``at`` in the list."""
         begin, end = self.quotes[2 * at : 2 * at + 2].tolist()
         return self.text[begin + 1 : end].tobytes().decode(errors="replace")
 
     def answer(self, tenths: IntArray) -> bytes:
-        """Return the HostPriorityList in JSON: a score of 0 to 10 for each name, in order."""
+        """Return the HostPriorityList as JSON; ``tenths`` has a score 0 to 10 for each name."""
         most = len(self.text) + len(tenths) * (len(_BEFORE) + len(_AFTER) + 4)
         out = np.empty(most, dtype=np.uint8)
         return out[: _write(self.text, self.quotes, tenths, out)].tobytes()
 
 
 class Names:
-    """A table of names.
+    """A hash table from names to their index in a sequence, for lookups of whole JSON lists.
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ class Names:
         _enter(self._letters, self._ends, self._slots)
 
     def find(self, listed: Any) -> Listed:
-        """Look up a list of names; raises TracekitError for a list of anything else.
+        """Return the positions of the names in a list. Raise TracekitError for any other text.
 
         Parameters
         ----------

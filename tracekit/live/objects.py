@@ -27,7 +27,7 @@ _ENDED = ("Succeeded", "Failed")
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Node:
-    """A node, with its capacity and what pods may request of it."""
+    """A node's name, its capacity, and its allocatable amounts, by resource."""
 
     name: str
     capacity: Amounts
@@ -36,12 +36,14 @@ class Node:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Sizes:
-    """The requests and limits of pods of one template.
+    """The requests and limits of a pod, shared by pods with equal resources in their specs.
 
     Parameters
     ----------
     document : mapping
-        The containers in the form of a recorded case.
+        The containers as a recorded case of ``tracekit score`` has them.
+    request, nonzero, limit : Amounts
+        Of the whole pod; ``nonzero`` has kube-scheduler's defaults for missing requests.
     """
 
     document: Document
@@ -53,7 +55,7 @@ class Sizes:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class LivePod:
-    """A pod with its node (empty: none yet), the time since when it has it, and its sizes."""
+    """A pod that has not ended. It has ``node`` since ``placed_ms``; the node is empty if none."""
 
     uid: str
     name: str
@@ -63,7 +65,7 @@ class LivePod:
     sizes: Sizes
 
     def document(self) -> dict[str, Any]:
-        """Return the pod in the form of a recorded case."""
+        """Return the pod as a recorded case of ``tracekit score`` has it."""
         return {
             "name": self.name,
             "service": self.service,
@@ -73,7 +75,7 @@ class LivePod:
 
 
 def node_of(value: Document) -> Node:
-    """Read a Node; raises TracekitError for a node without a name or with a wrong quantity."""
+    """Read a Node object. Raise TracekitError if its name is missing or a quantity is wrong."""
     with_status: Any = value.get("status") or {}
     try:
         allocatable = with_status.get("allocatable") or with_status.get("capacity") or {}
@@ -87,7 +89,7 @@ def node_of(value: Document) -> Node:
 
 
 def pod_of(value: Document) -> LivePod | None:
-    """Read a Pod; None for a pod that has ended.
+    """Read a Pod object. Return None for a pod that has ended.
 
     Raises TracekitError for a pod without a name or with a wrong quantity.
     """
@@ -139,9 +141,9 @@ def _parts(spec: Document) -> dict[str, Any]:
 
 @functools.lru_cache(maxsize=1 << 14)
 def sizes_of(parts: str) -> Sizes:
-    """The sizes of a pod, from ``_parts`` of its spec as JSON; pods of a template share them.
+    """Return the sizes of a pod from its resources as JSON; equal texts give the same object.
 
-    Resources at the level of the pod replace those of its containers, as one container.
+    Requests and limits of the pod as a whole replace those of its containers.
     """
     given = json.loads(parts)
     document: dict[str, Any] = {

@@ -50,14 +50,14 @@ _HELP = {
 
 
 def log(event: str, **about: Any) -> None:
-    """One line of JSON on stderr."""
+    """Print a line of JSON to stderr: the time, the event and ``about``."""
     line = {"time_ms": int(time.time() * 1000), "event": event, **about}
     print(json.dumps(line), file=sys.stderr, flush=True)  # noqa: T201 - the log is its output
 
 
 @dataclass(kw_only=True)
 class Server:
-    """The server.
+    """The answers of ``tracekit serve`` to requests, and their counts. ``run`` makes it listen.
 
     Parameters
     ----------
@@ -80,7 +80,7 @@ class Server:
     seconds_sum: float = 0.0
 
     def handle(self, request: Request) -> Response:
-        """Return the response to a request; an error is a response, too."""
+        """Return the response to a request. An error gives a response with its status."""
         began = time.perf_counter()
         parts = urlsplit(request.target)
         path = parts.path.rstrip("/") or "/"
@@ -217,7 +217,7 @@ class Server:
 
 
 def tls_context(cert: Path, key: Path, client_ca: Path | None) -> ssl.SSLContext:
-    """Return the TLS settings; with ``client_ca`` clients need a certificate of this CA."""
+    """Return TLS settings. With ``client_ca`` a client needs a certificate that this CA signed."""
     context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
     context.set_alpn_protocols(["http/1.1"])
     try:
@@ -239,9 +239,9 @@ async def run(
     tls: ssl.SSLContext | None,
     started: Callable[[int], None],
 ) -> None:
-    """Serve until SIGTERM or SIGINT.
+    """Listen and answer until SIGTERM or SIGINT. Call ``started`` with the port once listening.
 
-    Raises TracekitError where the address cannot be listened on.
+    Raises TracekitError if the address cannot be listened on.
     """
     loop, stop = asyncio.get_running_loop(), asyncio.Event()
     for one in (signal.SIGTERM, signal.SIGINT):
@@ -278,7 +278,7 @@ async def run(
 
 
 def more_files(clients: int) -> None:
-    """Raise the limit of open files to what so many clients need, as far as permitted."""
+    """Raise this process's limit of open files for so many clients, as far as permitted."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = clients + 256
     if soft < wanted:

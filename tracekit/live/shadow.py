@@ -56,7 +56,7 @@ class _Waiting:
 
 @dataclass(kw_only=True)
 class Shadow:
-    """Records the choices of policies.
+    """A recorder, into ``folder``, of the nodes that policies and the cluster's scheduler choose.
 
     Attributes
     ----------
@@ -77,7 +77,7 @@ class Shadow:
         self.state.on_bound = self._bound
 
     def note(self, decided: Decided) -> None:
-        """Note a decision that kube-scheduler is about to take."""
+        """Keep the choice of each policy for a pod, until kube-scheduler has bound the pod."""
         pod, positions = decided.pod, decided.positions
         in_cache = np.flatnonzero(positions >= 0)
         if not len(in_cache):
@@ -147,7 +147,7 @@ class Shadow:
                 self._file.flush()
 
     def close(self) -> None:
-        """Write the waiting decisions, without rows of production, and close the file."""
+        """Write the decisions on pods without a node, and close the file."""
         while self._waiting:
             self._write(self._waiting.popitem(last=False)[1], None)
         if self._file is not None:

@@ -23,10 +23,10 @@ _KINDS = 3
 
 
 class PodRows:
-    """One row for each pod that has a node.
+    """Arrays with one row for each pod that has a node.
 
-    A pod that leaves is only marked. Marked rows are removed at the next read, so that a policy
-    sees slices of the arrays without a copy.
+    A removed pod is only marked, and its row goes at the next read. So a policy can read slices of
+    the arrays without a copy.
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ class PodRows:
     def add(
         self, pod: LivePod, node: int, request: IntArray, nonzero: IntArray, limit: IntArray
     ) -> None:
-        """Add a pod on the node at a position; -1 for an unknown node."""
+        """Add a pod. ``node`` is the position of its node, -1 for an unknown node."""
         if self._used == self._amounts.shape[1]:
             self._lengthen()
         at = self._used
@@ -65,7 +65,7 @@ class PodRows:
         self._used, self._next = at + 1, self._next + 1
 
     def remove(self, uid: str) -> tuple[int, IntArray, IntArray, IntArray]:
-        """Remove a pod; its node's position, and its amounts in the node's sums."""
+        """Remove a pod. Return its node's position, and its amounts as they are in ``sums``."""
         numbers = self._columns["number"][: self._used]
         at = int(np.searchsorted(numbers, self._number.pop(uid)))
         self._columns["left"][at] = True
@@ -74,13 +74,13 @@ class PodRows:
         return int(self._columns["node"][at]), request, nonzero, np.maximum(limit, request)
 
     def follow(self, pods: Mapping[str, LivePod], index: Mapping[str, int]) -> None:
-        """Update the positions of nodes."""
+        """Set the node's position of all pods anew from ``index``, after nodes changed."""
         self._close_up()
         nodes = [index.get(pods[uid].node, -1) for uid in self._number]
         self._columns["node"][: self._used] = nodes
 
     def sums(self, nodes: int) -> tuple[IntArray, IntArray, IntArray, IntArray]:
-        """The number of pods on each node, (nodes,), and their amounts, each (nodes, resources)."""
+        """Return pods by node, (nodes,), and request, nonzero and limit, (nodes, resources)."""
         self._close_up()
         node, amounts = self._columns["node"][: self._used], self._amounts[:, : self._used]
         on = node >= 0
@@ -103,7 +103,7 @@ class PodRows:
         )
 
     def peers(self, nodes: int) -> Peers:
-        """Counts of pods by service and node."""
+        """Return counts of pods by service and node."""
         at = self._shown()
         return _Counted(self._columns["node"][at], self._columns["kind"][at], self._kinds, nodes)
 
@@ -168,15 +168,15 @@ _MOST_LENT = 20_000
 
 
 class Watching(Reader, Protocol):
-    """A policy, or another reader of the state."""
+    """A reader of the state, such as a policy."""
 
     @property
     def reads(self) -> frozenset[Reads]:
-        """The data that the reader reads."""
+        """The parts of a snapshot that the reader needs."""
 
 
 class State:
-    """Nodes and pods, as a policy sees them.
+    """The nodes, pods and measured use of a live cluster, from which a policy gets snapshots.
 
     Attributes
     ----------
@@ -212,7 +212,7 @@ class State:
             self._cluster = None
 
     def lend_node(self, node: Node) -> None:
-        """Add or change a node of a request; too many such nodes are dropped together."""
+        """Add or change a node of a request. Past ``_MOST_LENT`` such nodes drop all of them."""
         if node.name not in self.nodes:
             if len(self._lent) >= _MOST_LENT:
                 for name in tuple(self._lent):
@@ -254,12 +254,12 @@ class State:
                 self._cluster.change(node, *amounts_of, sign=-1)
 
     def find(self, listed: Any) -> Listed:
-        """Find the nodes of a list of names in JSON; a position is a row of a snapshot."""
+        """Return the position, a row of a snapshot, of each name in a JSON list of nodes."""
         self._built()
         return self._table.find(listed)
 
     def snapshot(self, policy: Watching, now_ms: int) -> Snapshot:
-        """Return the snapshot for a policy; valid until the next event."""
+        """Return the state as the policy reads it. It is valid until the state changes."""
         cluster, reads, nodes = self._built(), policy.reads, self.names
         return cluster.snapshot(
             now_ms,
@@ -269,7 +269,7 @@ class State:
         )
 
     def container(self, pod: LivePod) -> Container:
-        """A pod as the container of a decision, with amounts in the columns of the snapshot."""
+        """Return a pod as a policy's Container, with amounts in a snapshot's columns."""
         self._add_columns(pod)
         resources, sizes = self._built().resources, pod.sizes
         request, nonzero, limit = _amounts(pod, resources)
@@ -285,7 +285,7 @@ class State:
     def document(
         self, names: Sequence[str], pod: LivePod, policy: Watching, now_ms: int
     ) -> dict[str, Any]:
-        """The inputs of a recorded case: the present state, the pod, and the nodes to be scored."""
+        """Return the inputs of a recorded case: the present state, the pod, and nodes to score."""
         on: dict[str, list[LivePod]] = {name: [] for name in self.nodes}
         for one in self.pods.values():
             if one.node in on:

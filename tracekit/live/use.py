@@ -12,7 +12,7 @@ from tracekit.policy.view.usage import Reader, SeriesUsage
 
 
 class Use:
-    """Samples of the use of nodes, at multiples of a step.
+    """The latest samples of the used fractions of CPU and memory of nodes, one a step.
 
     Parameters
     ----------
@@ -32,15 +32,15 @@ class Use:
 
     @property
     def newest_ms(self) -> int | None:
-        """The time of the newest sample."""
+        """The time of the newest sample; None if there is none."""
         return self._times[-1] if self._times else None
 
     def age_ms(self, now_s: float) -> float:
-        """Return the age of the newest sample; infinite where there is none."""
+        """Return the age of the newest sample; infinite if there is none."""
         return math.inf if self.newest_ms is None else now_s * 1000 - self.newest_ms
 
     def add(self, time_ms: int, fractions: Mapping[str, tuple[float, float]]) -> None:
-        """Add the newest sample: the used fractions of CPU and memory of each node."""
+        """Add a sample newer than all others: used fractions of CPU and memory by node."""
         for name in fractions:
             self._column.setdefault(name, len(self._column))
         row = np.full((len(self._column), 2), np.nan)
@@ -54,7 +54,7 @@ class Use:
             self._forget(fractions)
 
     def seen(self, policy: Reader, now_ms: int, nodes: tuple[str, ...]) -> SeriesUsage:
-        """Return the use of nodes, in their order, that a policy may see now."""
+        """Return the samples, of ``nodes`` in their order, that a policy reads at ``now_ms``."""
         steps = self._steps(policy, now_ms)
         if self._nodes is not nodes:
             self._nodes = nodes
@@ -65,7 +65,7 @@ class Use:
         return self._shown[steps]
 
     def document(self, policy: Reader, now_ms: int, nodes: tuple[str, ...]) -> dict[str, Any]:
-        """Return the use of ``seen`` in the form of a recorded case; null where not measured."""
+        """Return what ``seen`` does, as JSON values of a recorded case; null if not measured."""
         steps = self._steps(policy, now_ms)
         rows = self._of(steps, nodes).transpose(1, 0, 2).tolist()
         return {

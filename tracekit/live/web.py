@@ -23,7 +23,7 @@ _JSON = "application/json"
 
 @dataclass(frozen=True, kw_only=True)
 class Limits:
-    """Limits of a server.
+    """The limits on memory, time and connections of a server.
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ class Limits:
 
 @dataclass(frozen=True, kw_only=True)
 class Request:
-    """A request; ``target`` is the path with its query."""
+    """An HTTP request. ``target`` is the path with its query."""
 
     method: str
     target: str
@@ -57,7 +57,7 @@ class Request:
 
 @dataclass(frozen=True, kw_only=True)
 class Response:
-    """A response, and a function ``then`` that is called once it is sent."""
+    """An HTTP response of content type ``kind``. ``then`` is called once it is sent."""
 
     status: int
     body: bytes
@@ -77,7 +77,7 @@ class _Head:
 
 
 def refusal(status: int, why: str) -> Response:
-    """Return an error response with its reason."""
+    """Return an error response with a JSON body that states the reason."""
     return Response(status=status, body=json.dumps({"error": why}).encode() + b"\n")
 
 
@@ -90,12 +90,12 @@ class _RefusedError(Exception):
 
 
 class Web:
-    """The listening side.
+    """A listening HTTP/1.1 server that keeps ``limits``.
 
     Parameters
     ----------
     handle : callable
-        Gives the response to a request, without waiting.
+        Returns the response to a request, without waiting.
     """
 
     def __init__(self, handle: Callable[[Request], Response], limits: Limits) -> None:
@@ -107,7 +107,7 @@ class Web:
         self._server: asyncio.Server | None = None
 
     async def start(self, host: str, port: int, tls: ssl.SSLContext | None) -> int:
-        """Listen, and return the port; port 0 takes a free one."""
+        """Start to listen, and return the port. Port 0 takes a free one."""
         waits: dict[str, Any] = {"ssl_handshake_timeout": self.limits.request_s} if tls else {}
         self._server = await asyncio.start_server(
             self._client, host, port, ssl=tls, backlog=2048, limit=_HEAD_BYTES, **waits
@@ -115,7 +115,7 @@ class Web:
         return int(self._server.sockets[0].getsockname()[1])
 
     async def stop(self, grace_s: float) -> None:
-        """Accept no more connections; requests in progress get ``grace_s`` to finish."""
+        """Accept no more connections. Requests in progress have ``grace_s`` to finish."""
         self.stopping = True
         if self._server is not None:
             self._server.close()

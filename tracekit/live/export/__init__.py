@@ -14,25 +14,25 @@ from tracekit.live.export._format import Left as Left
 
 @functools.cache
 def all_formats() -> dict[str, Format]:
-    """Return every format, by its name."""
+    """Return every format of ``tracekit export``, by its name."""
     formats = registry.named(sys.modules[__name__], Format)
     return {one.name: one for one in formats.values()}
 
 
 def export(left: Left, to: str, out: Path) -> Answer:
-    """Write a run in a format; the facts of what is written, and of what is lost.
+    """Write a run in a format. Return facts on what was written, and on what the format loses.
 
     Parameters
     ----------
     to : str
         The name of a format.
     out : Path
-        A file, or the folder of a format of several; files of the same names are replaced.
+        A file; a folder if the format has several. Files of the same names are replaced.
 
     Raises
     ------
     TracekitError
-        For an unknown format, and where the run lacks something.
+        For an unknown format, and if the run lacks something that the format needs.
     """
     form = registry.pick(all_formats(), to, "format", listing="tracekit list formats")
     if out.exists() and out.is_dir() != form.folder:

@@ -35,7 +35,7 @@ FEWEST, REQUESTS = "fewest_nodes", "requests_to_change"
 
 
 class Left:
-    """A folder of ``run --out``, of a replay or of a study, as the source of an export.
+    """The source of an export: a folder that ``run``, ``replay`` or a study has written.
 
     Parameters
     ----------
@@ -80,23 +80,23 @@ class Left:
 
     @property
     def store(self) -> Store | None:
-        """The store that was replayed; None for another workload."""
+        """The store that was replayed, or None if the workload is not from a store."""
         return self._source.store
 
     @functools.cached_property
     def answer(self) -> Answer | None:
-        """The answer of the run, or of the study of the fewest nodes; None for none."""
+        """The answer of the run, or of a study of the fewest nodes; None if there is neither."""
         if self.replay is not None:
             return read_answer(self._whole) or read_answer(self.replay)
         study = self.study(FEWEST)
         return None if study is None else answer_of_nodes(study)
 
     def frame(self, name: str) -> pl.DataFrame:
-        """Return a frame of the replay."""
+        """Return the frame of ``NAME.parquet`` of the replay."""
         return read_frame(self._replay() / f"{name}.parquet")
 
     def study(self, name: str, case: str | None = None) -> Study | None:
-        """The study of a name; of several studies of the fewest nodes, the one of the case."""
+        """Return the study of a name, or None. ``case`` selects one of several node counts."""
         for folder in self._studies:
             apart = (folder.name == run_answer.FOLDERS["recommended"]) != (case == "recommended")
             if case is not None and len(self._studies) > 1 and name == FEWEST and apart:
@@ -107,7 +107,7 @@ class Left:
         return None
 
     def counted(self, study: Study) -> WorkloadSource:
-        """Return the workload whose nodes a study counted."""
+        """Return the source of the workload for which a study counted nodes."""
         if self.replay is not None:
             own = self._source
             if case_of(study) != "recommended":
@@ -124,7 +124,7 @@ class Left:
         )
 
     def entrant(self, policy: str = "") -> Entrant:
-        """The policy of this spelling; '' for the given policy, or else the recommended one."""
+        """Return a policy from its text; '' is the ``policy`` given, or else the recommended."""
         text = policy or self.policy or self._won()
         if self.replay is None:
             return parse_entrant(text)
@@ -151,7 +151,7 @@ class Left:
 
 @dataclass(frozen=True, kw_only=True)
 class Written:
-    """The content of exported files, with facts on it.
+    """The content of the files of an export, before they are written, with facts on it.
 
     Parameters
     ----------
@@ -169,7 +169,7 @@ class Written:
 
 @dataclass(frozen=True, kw_only=True)
 class Format:
-    """A format.
+    """A file format to which ``tracekit export`` can convert a run.
 
     Parameters
     ----------
@@ -178,7 +178,7 @@ class Format:
     title : str
         One line on what is written.
     write : callable
-        Makes the files; raises TracekitError where the run lacks something for them.
+        Makes the files; raises TracekitError if the run lacks something for them.
     folder : bool
         Whether there are several files.
     """
@@ -190,7 +190,7 @@ class Format:
 
 
 def left_out(because: str, value: Scalar = None, unit: str = "", **about: Scalar) -> Fact:
-    """Return a fact on what a format cannot carry; ``because`` is the key of its template."""
+    """Return a fact on what an export loses; ``because`` is the key of its sentence."""
     return Fact(kind="left_out", value=value, unit=unit, because=because, about=about)
 
 
@@ -200,11 +200,11 @@ def not_carried(
     args: Mapping[str, Any],
     but: Iterable[str] = (),
 ) -> Iterator[Fact]:
-    """Yield a fact for each parameter of a policy that the plugin's arguments do not carry.
+    """Yield a fact for each parameter of a policy that the arguments of its plugin do not have.
 
     Parameters
     ----------
-    but : names of parameters that the file carries elsewhere
+    but : names of parameters that the file states elsewhere
     """
     read: Any = {**SCORERS, **PLUGINS}[name]
     carried = dict(read.built(decode(args, read.kind, name)).spelled())
@@ -214,18 +214,18 @@ def not_carried(
 
 
 def ends_ms(load: Workload) -> IntArray:
-    """Return when each container ends, (containers,); at the latest at the end of the record."""
+    """Return each container's departure, (containers,), or the trace's end if that is earlier."""
     end = int(load.use.times_ms[-1]) + load.use.step_ms
     return np.maximum(np.minimum(load.containers.departure_ms, end), load.containers.arrival_ms + 1)
 
 
 def whole_cores(milli: IntArray) -> IntArray:
-    """Millicores in whole cores, rounded up, at least one."""
+    """Return millicores as whole cores, rounded up, at least 1."""
     return np.maximum(-(-milli // MILLI_PER_CORE), 1)
 
 
 def carried(load: Workload, *, rounded: bool, nodes: bool = True) -> Iterator[Fact]:
-    """Yield the fact on what is written of a workload, and the fact on rounded cores."""
+    """Yield a fact on the number of containers written, and one on rounded cores if ``rounded``."""
     yield Fact(
         kind="exported",
         value=load.containers.count,
@@ -239,9 +239,9 @@ def carried(load: Workload, *, rounded: bool, nodes: bool = True) -> Iterator[Fa
 
 
 def lost(load: Workload, *names: str) -> Iterator[Fact]:
-    """Yield facts on properties that a format cannot carry; ``names`` are keys of ``_HAVING``.
+    """Yield a fact for each of some properties that a format cannot hold, if the workload has it.
 
-    A property that the workload lacks has no fact.
+    ``names`` are the properties, keys of ``_HAVING``. The fact's value counts containers or nodes.
     """
     for name in names:
         count = int(np.count_nonzero(_HAVING[name](load)))
@@ -250,7 +250,7 @@ def lost(load: Workload, *names: str) -> Iterator[Fact]:
 
 
 def use_is_recorded(load: Workload) -> BoolArray:
-    """Return whether the CPU use of each container is recorded, shape (containers,)."""
+    """Return whether each container's CPU use was recorded, not assumed, shape (containers,)."""
     if load.use.recorded is not None:
         return np.asarray(
             load.use.recorded[0][load.use.columns_of(np.arange(load.containers.count))]

@@ -16,12 +16,12 @@ _STRANGE = re.compile(r"[^a-z0-9]+")
 
 
 def is_name(text: str) -> bool:
-    """Return whether an object of Kubernetes may have this name."""
+    """Return whether Kubernetes accepts a text as the name of an object (RFC 1123 subdomain)."""
     return len(text) <= _LONGEST and _NAME.fullmatch(text) is not None
 
 
 def checked_name(text: str, what: str) -> str:
-    """Return the name; raises TracekitError if no object of Kubernetes may have it."""
+    """Return ``text``. Raise TracekitError if Kubernetes does not accept it as a name."""
     if not is_name(text):
         raise TracekitError(
             f"'{text}' is the name of a {what}, and no object of Kubernetes can have it",
@@ -31,12 +31,12 @@ def checked_name(text: str, what: str) -> str:
 
 
 def object_names(ids: Iterable[str]) -> list[str]:
-    """Return a unique valid name for each id; a valid id is its own name."""
+    """Return a unique name that Kubernetes accepts for each id. A valid id stays as it is."""
     return _unique(one if is_name(one) else _made(one) for one in ids)
 
 
 def pod_names(ids: Iterable[str]) -> list[tuple[str, str]]:
-    """A unique namespace and name for each id; those of ``namespace/name`` where they are valid."""
+    """Return a unique namespace and name for each id. A valid ``namespace/name`` stays as it is."""
     parts = [one.partition("/") for one in ids]
     own = [
         (space, name)
@@ -81,21 +81,21 @@ _DUMPER.add_representer(str, _quoted)
 
 
 def yaml_text(*documents: Any) -> str:
-    """Documents in YAML; keys keep their order."""
+    """Return documents as one YAML text; keys keep their order."""
     return str(
         yaml.dump_all(documents, Dumper=_DUMPER, sort_keys=False, width=100, allow_unicode=False)
     )
 
 
 def command(*words: str) -> str:
-    """Return a line of a shell script, with words quoted where needed."""
+    """Return words as a line of a shell script, quoted where needed."""
     return " ".join(map(shlex.quote, words))
 
 
 def script(lines: Sequence[str]) -> bytes:
-    """Return a script that stops at the first command that fails.
+    """Return a shell script that stops at the first command that fails.
 
-    It begins with ``exit``; the user removes this line after reading the plan.
+    It begins with ``exit``. The user removes that line after reading the plan.
     """
     head = (
         "#!/bin/sh",
@@ -107,5 +107,5 @@ def script(lines: Sequence[str]) -> bytes:
 
 
 def quantities(amounts: Mapping[str, int]) -> dict[str, str]:
-    """Millicores of cpu and bytes of memory as Kubernetes writes them."""
+    """Return millicores of ``cpu`` and bytes of ``memory`` as Kubernetes writes them: '500m'."""
     return {name: f"{many}m" if name == "cpu" else str(many) for name, many in amounts.items()}

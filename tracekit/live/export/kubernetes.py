@@ -53,14 +53,14 @@ _IMAGE = "registry.k8s.io/pause:3.10"
 
 @dataclass(frozen=True, kw_only=True)
 class Objects:
-    """The objects of a workload.
+    """The nodes and pods of a workload, as Kubernetes objects (dicts).
 
     Parameters
     ----------
     nodes, pods : sequence of documents
         Pods are in the order of the workload, and have no node.
     renamed : int
-        How many pods have a name other than their container's.
+        The number of pods whose name is not their container's.
     """
 
     nodes: Sequence[Document]
@@ -69,7 +69,7 @@ class Objects:
 
 
 def objects_of(load: Workload, store: Store | None) -> Objects:
-    """Return the nodes and pods of a workload."""
+    """Return a workload as Kubernetes objects; labels, taints and rules come from its store."""
     places = pod_names(load.containers.ids)
     pods = [
         _pod(load, at, place, template)
@@ -87,7 +87,7 @@ def objects_of(load: Workload, store: Store | None) -> Objects:
 
 
 def templates_of(load: Workload, store: Store | None) -> Iterator[Document]:
-    """Yield the template of each container's pod: its labels and its spec."""
+    """Yield, for each container, the template of its pod: labels and spec."""
     stated = _stated(store, "container", _COLUMNS)
     for at, container in enumerate(load.containers.ids):
         row = stated.get(container, {})

@@ -26,7 +26,7 @@ from tracekit.replay.runs.run import OBSERVED
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
-    """Moves in their order, and the nodes that they empty.
+    """Moves of pods in their order, and the nodes to drain, if no rebalancer made the moves.
 
     Parameters
     ----------
@@ -34,7 +34,7 @@ class Plan:
         wave, container, service, from_node, to_node (null: no node has room), cpu_milli,
         memory_bytes. Pods of one wave move together; the next wave starts once they run again.
     held : mapping of str to str
-        Nodes that can go but not be drained, with the budgets that hold their pods.
+        Nodes that are not needed but cannot be drained, with the disruption budgets that forbid it.
     about : tuple of Fact
         Facts on the state after the plan, and on its preconditions.
     """
@@ -63,7 +63,7 @@ class Plan:
 
 
 def moves_of(left: Left) -> Plan:
-    """The moves of the policy's rebalancer; without one, the moves off the nodes that can go."""
+    """Return the moves of the policy's rebalancer, or else the plan of ``drain_of``."""
     if left.replay is not None and (left.policy or not _can_go(left)):
         entrant = left.entrant()
         if entrant.rebalance is not None:
@@ -89,7 +89,7 @@ def _moved(left: Left, policy: str) -> Plan:
 
 
 def drain_of(left: Left) -> Plan:
-    """Return the moves off the nodes that can go, node by node, at the end of the record.
+    """Return the plan that empties the nodes that a run found not needed, at the end of the trace.
 
     The policy places the pods of these nodes anew. All other pods stay.
     """

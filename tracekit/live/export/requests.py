@@ -33,7 +33,7 @@ _UNITS = {"cpu": MILLI_PER_CORE, "memory": 1}
 
 @dataclass(frozen=True, kw_only=True)
 class Sized:
-    """A workload object, with the requests of each container of its pods.
+    """A workload object such as a Deployment, with the new requests of its pods' containers.
 
     Parameters
     ----------
@@ -57,7 +57,7 @@ def sized(left: Left) -> tuple[list[Sized], list[Fact]]:
     Raises
     ------
     TracekitError
-        Where nothing was recommended, or the containers of pods are unknown.
+        If the run recommends no requests, or the containers of pods are unknown.
     """
     study, rows, objects = _recommended(left)
     changed = set(by_change(study)["service"]) if not left.policy else set(rows["service"])
