@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import tracekit
@@ -12,7 +13,13 @@ from tracekit.answer.caveats import _BY_RULE, _ELSEWHERE
 from tracekit.base.facts import kinds
 
 HOME = Path(tracekit.__file__).parent
-TREES = {path: ast.parse(path.read_text(encoding="utf-8")) for path in HOME.rglob("*.py")}
+
+
+@cache
+def _trees() -> dict[Path, ast.Module]:
+    return {path: ast.parse(path.read_text(encoding="utf-8")) for path in HOME.rglob("*.py")}
+
+
 #: Functions that make a fact of the cause that is their first argument, and its kind.
 MAKERS = {"remark": "remark", "_doubt": "doubt", "_doubt_of": "doubt", "waiting_fact": "doubt"}
 #: Kinds whose causes stand in code; those of other kinds come from results.
@@ -46,7 +53,7 @@ def _looped(tree: ast.AST) -> Iterator[str]:
 
 def _given() -> Iterator[tuple[str, str]]:
     """Each kind with a cause that code gives it."""
-    for tree in TREES.values():
+    for tree in _trees().values():
         for call in ast.walk(tree):
             if not isinstance(call, ast.Call):
                 continue
@@ -61,7 +68,7 @@ def _given() -> Iterator[tuple[str, str]]:
 def _counts() -> Iterator[str]:
     """The names of what is counted while a workload is built."""
     starts = r"(containers?|nodes|rows|gangs|steps|constraint)_"
-    for path, tree in TREES.items():
+    for path, tree in _trees().items():
         if path.is_relative_to(HOME / "cluster"):
             for one in ast.walk(tree):
                 if isinstance(one, ast.Dict | ast.DictComp):
@@ -71,7 +78,9 @@ def _counts() -> Iterator[str]:
 
 
 def test_every_cause_has_a_template() -> None:
-    given = {*_given()} | {("doubt", one) for one in _looped(TREES[HOME / "store" / "doubts.py"])}
+    given = {*_given()} | {
+        ("doubt", one) for one in _looped(_trees()[HOME / "store" / "doubts.py"])
+    }
     assert len(given) > 60
     assert [
         (kind, text) for kind, text in sorted(given)
@@ -91,7 +100,7 @@ def test_every_count_has_a_template() -> None:
 def test_every_template_has_its_cause() -> None:
     texts = {
         text
-        for tree in TREES.values()
+        for tree in _trees().values()
         for one in ast.walk(tree)
         if isinstance(one, ast.Constant | ast.JoinedStr)
         for text in _texts(one)

@@ -207,8 +207,8 @@ def test_a_table_of_ones_own_stands_beside_those_of_the_store(folder: Path, endi
 
 
 @pytest.mark.parametrize("name", ["manifest.json", "rows.json", "tables/new.json"])
-def test_rows_are_not_written_into_a_store(name: str, tmp_path: Path) -> None:
-    store = tiny_store(tmp_path / "store").path
+def test_rows_are_not_written_into_a_store(name: str, folder: Path) -> None:
+    store = folder / "store"
     files = {path: path.read_bytes() for path in store.rglob("*") if path.is_file()}
     command = ["query", str(store), "SELECT 1 AS a", "--out", str(store / name), "--format", "json"]
     assert run(command) == 2

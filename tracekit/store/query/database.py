@@ -287,6 +287,8 @@ class Database:
         self._under_way.add(cursor)
         try:
             yield cursor
+        except (duckdb.ParserException, duckdb.CatalogException) as error:
+            raise as_error(error) from None  # a fault of the SQL: no file need be checked
         except duckdb.Error as error:
             raise store_error(error) or _refused(error) or as_error(error) from error
         finally:

@@ -236,7 +236,7 @@ def check_only_reads(sql: str, *, on_spark: bool = False) -> None:
         sql.encode()
         kinds = [one.type for one in duckdb.extract_statements(sql)]
     except duckdb.Error as error:
-        raise as_error(error) from error
+        raise as_error(error) from None
     except UnicodeEncodeError:
         raise TracekitError(
             "the SQL is no text in UTF-8", hint="set the locale to UTF-8: LC_ALL=C.UTF-8"
