@@ -103,8 +103,7 @@ def means(samples: FloatArray, *, comparisons: int = 1) -> Means:
 def errors_of(count: int, comparisons: int) -> float:
     """Return half the width of a mean's 95 % interval, in standard errors (Student's t).
 
-    The mean is of ``count`` repeats. More than one of ``comparisons`` raises the level
-    (Bonferroni).
+    The mean is of ``count`` repeats. ``comparisons`` intervals hold together (Bonferroni).
     """
     return float(quantile(count - 1, (1 - LEVEL) / max(comparisons, 1)))
 

@@ -90,8 +90,8 @@ def _grouped(rows: IntArray) -> tuple[IntArray, IntArray]:
 def fit_counts(shapes: IntArray, types: IntArray) -> IntArray:
     """Return how many containers of each shape fit on an empty node of each type.
 
-    int64, shape (types, shapes); ``UNLIMITED`` for a shape without any request. ``shapes`` and
-    ``types`` have a row of requests or of capacities each, with a column for each resource.
+    int64, shape (types, shapes); ``UNLIMITED`` for a shape without any request. A row of ``shapes``
+    has the requests of a shape, a row of ``types`` the capacities of a type, by resource.
     """
     most = np.full((len(types), len(shapes)), UNLIMITED, dtype=np.int64)
     for column in range(shapes.shape[1]):

@@ -25,7 +25,7 @@ def load_bound(workload: Workload, most: tuple[float, float], *, requests: bool)
     The load of a step is the use of all containers but daemons, and the background of all nodes,
     also of removed ones. It must stay within ``most``, the share of capacity for (cpu, memory).
     With ``requests``, the requests and the reserve for background must fit into the capacity too.
-    The bound is the highest volume bound of the settled steps (after the first filling).
+    The bound is the highest volume bound of the settled steps (after the cluster was filled).
     """
     (used, room), (requested, capacity) = volumes(workload, most)
     needed = int(volume_bounds(used, room).max(initial=0))

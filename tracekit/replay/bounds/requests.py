@@ -25,10 +25,7 @@ def requested_at(workload: Workload, *, but_daemons: bool = False) -> IntArray:
 
 
 def summed_at(workload: Workload, some: IntArray) -> IntArray:
-    """Return the requests of the containers at positions ``some``, summed over those present.
-
-    int64, shape (steps, resources).
-    """
+    """Return the requests of the present containers of ``some``, summed, (steps, resources)."""
     times, request = workload.use.times_ms, workload.containers.request[some]
     changes = np.zeros((len(times) + 1, len(workload.resources)), dtype=np.int64)
     np.add.at(changes, np.searchsorted(times, workload.containers.arrival_ms[some]), request)
@@ -125,9 +122,9 @@ def placeable(load: Workload) -> Workload:
 def never_placed(load: Workload) -> BoolArray:
     """Return which containers no policy can place within requests, bool, shape (containers,).
 
-    These are containers larger than every node, and gangs that can never start because they need
-    more members than are ever present at a time, or than fit on empty nodes by the least request of
-    any member. A gang without a minimum needs all members that have not departed
+    These are containers larger than every node, and gangs that can never start. Such a gang needs
+    more members than are ever present at a time, or than fit on empty nodes with the least request
+    of any member. Without a minimum it needs all members that have not departed
     (``replay.engine.queueing.Gangs.needed``). Pinned containers are never among them.
     """
     never = np.zeros(load.containers.count, dtype=np.bool_)

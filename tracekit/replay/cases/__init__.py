@@ -27,7 +27,7 @@ from tracekit.policy.view.snapshot import Container, Snapshot
 
 @dataclass(frozen=True, kw_only=True)
 class Question:
-    """One recorded case, with the policy that answers it.
+    """A recorded case, i.e. a scheduling situation, with the policy that is to answer it.
 
     Parameters
     ----------
@@ -67,7 +67,6 @@ class CaseKind:
     Parameters
     ----------
     answer : callable
-        Answers a case of this kind.
     inputs : mapping of str to Shape
         The shapes of the ``inputs`` that the kind reads, checked before ``answer`` is called.
     """
@@ -216,7 +215,7 @@ def _names(nodes: Sequence[Document]) -> Iterator[str]:
 def rows_of(nodes: Sequence[Document], resources: tuple[str, ...], which: str) -> Any:
     """Return the capacity or allocatable of each node, int64, shape (nodes, resources).
 
-    ``which`` is one of these words; a node that lacks it is read by the other word.
+    ``which`` is 'capacity' or 'allocatable'; a node without it has the amounts of the other one.
     """
     other = "allocatable" if which == "capacity" else "capacity"
     given = [node.get(which) or node.get(other) or {} for node in nodes]

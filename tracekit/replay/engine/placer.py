@@ -27,7 +27,7 @@ class Placer(Protocol):
     way : str
         The name of the method, for comparing latencies.
     latencies_s : list of float
-        Wall-clock time of each decision; decisions made in one call have their mean.
+        Wall-clock time of each decision; decisions made in one call each have the mean of the call.
     """
 
     way: str
@@ -67,10 +67,7 @@ MakePlacer = Callable[[ReplayState, np.random.Generator, Clock], Placer]
 
 
 class PlainPlacer:
-    """A placer that scores every node with room at every decision, or a batch at a time.
-
-    Only batched policies decide batch by batch.
-    """
+    """A placer that scores all nodes with room anew for each decision, or each batch of them."""
 
     way = "plain"
 
@@ -165,7 +162,7 @@ def decide(
     open_nodes : bool, shape (nodes,), optional
         Nodes that constraints leave open to the container; None for all.
     window_start : WindowStart, optional
-        The same object for all decisions of a replay.
+        Where the search starts. It is one object for all decisions of a replay.
     """
     if "recorded" in policy.reads and container.recorded_node == -1:
         return None  # production never placed the container
@@ -190,7 +187,7 @@ def decide(
 def scored_nodes(
     policy: PlacementPolicy, feasible: IntArray, nodes: int, window_start: WindowStart
 ) -> IntArray:
-    """Return the feasible nodes that the policy scores, and update the start of the window."""
+    """Return the feasible nodes that the policy scores, and set the start of the next search."""
     chosen, window_start.start = policy.candidates(feasible, window_start.start, nodes)
     return chosen
 

@@ -204,7 +204,7 @@ Cause = Literal["loss", "priority", "move"]
 
 
 class Displaced:
-    """Containers that had to leave their node, with the cause, and those that never ran again.
+    """Records which containers had to leave their node, why, and which of them never ran again.
 
     A container never ran again if it waits when it departs or when the replay ends. It counts under
     the last cause that took it off a node.

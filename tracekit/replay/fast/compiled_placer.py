@@ -234,9 +234,9 @@ def find_kernel(
 ) -> Kernel | None:
     """Return the kernel of a policy on nodes of these sizes; None where the policy has none.
 
-    The kernel of a policy with a formula is made of the formula, that of a weighted profile of the
-    kernels of its parts. Other kernels have a module of the policy's name, which is imported only
-    here, because importing a kernel compiles it.
+    The kernel of a policy with a formula is made of the formula, and the kernel of a weighted
+    profile of the kernels of its parts. Other kernels have a module of the policy's name, which is
+    imported only here, because importing a kernel compiles it.
     """
     if isinstance(policy, Profile):
         return weighted_kernel(policy, lambda part: find_kernel(part, resources, allocatable))

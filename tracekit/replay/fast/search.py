@@ -55,6 +55,7 @@ class NodeIndex(NamedTuple):
         The key that is compared, the child below the threshold, the child at or above it.
     thresholds : float64, shape (cuts,)
     keys : float64, shape (nodes, resources + (views or resources) + 1)
+        Sums over sizes, then views (or relative sizes), then the position of the node.
     counts : int64, shape (4,)
         The numbers of leaves and of cuts, the root (a child), the updates since the last build.
     """

@@ -61,7 +61,7 @@ SHARES = ("_fraction", "_share")
 
 @dataclass(frozen=True, kw_only=True)
 class Finished:
-    """A finished replay.
+    """A finished replay, from which ``Measure.of_run`` computes a measure.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ class Finished:
     over_time : OverTime
         The use of each node over time.
     conflicts : int, optional
-        Repeated decisions of several schedulers; None for one scheduler.
+        Decisions that several schedulers had to repeat; None for one scheduler.
     """
 
     load: Workload
@@ -93,7 +93,7 @@ class Step:
     Parameters
     ----------
     column : str
-        The name of the column; without the resource for a measure of each resource.
+        The name of the column; for a measure of each resource, without the resource's name.
     at : function(Sampled) -> array, shape (steps,) or (steps, resources), optional
         Computes the values from use; NaN where undefined. For a measure of each resource it is
         called with the view of cpu and memory, and with each view of ``Sampled.further``.
@@ -130,7 +130,7 @@ class Measure:
     unit : str
         ``0..1``, or the thing that it counts.
     better : {'low', 'high', None}
-        The better end; None where neither is better. ``because`` is the reason.
+        Which values are better; None where neither are. ``because`` is the reason.
     order : int
         Its place among the measures; measures with the same place are sorted by name.
     per_resource : bool
@@ -142,7 +142,7 @@ class Measure:
         The steps that count: those of the filled cluster (all steps where none is settled), those
         before, or all.
     of_run : function(Finished) -> number or None, optional
-        Computes a measure that is none of steps.
+        Computes the measure from the whole replay, where it is not combined from steps.
     needs : str
         The data without which there is no column: of the workload ``rules.calls``,
         ``nodes.prices``, ``further`` (see ``knows``); of the replay ``schedulers``.
@@ -154,8 +154,8 @@ class Measure:
     falls : bool
         Whether fewer nodes reduce it.
     short : str
-        Its head in the printed table of a replay, which shows ``answer.intervals.COMPARED``; ''
-        for its name.
+        Its head in the printed table of a replay, which shows ``answer.intervals.COMPARED``; '' for
+        its name.
     name : str
         Set by the registry.
     """
@@ -205,7 +205,7 @@ def _is_measure(name: str, brought: object) -> bool:
 
 @functools.cache
 def all_measures(resources: tuple[str, ...] = tuple(RESOURCES)) -> dict[str, Measure]:
-    """Return every measure by its name, in order; measures of each resource for these resources."""
+    """Return every measure by its name, in order; those per resource once for each resource."""
     return {
         one.name: one
         for name, declared in declared_measures()
@@ -216,7 +216,7 @@ def all_measures(resources: tuple[str, ...] = tuple(RESOURCES)) -> dict[str, Mea
 def of_workload(load: Workload, *beside: str) -> dict[str, Measure]:
     """Return the measures that a workload has the data for.
 
-    ``beside`` are needs (``Measure.needs``) that the replay fulfils.
+    ``beside`` are needs (``Measure.needs``) that the replay itself meets, such as ``schedulers``.
     """
     every = all_measures(measured_names(load))
     return {
@@ -248,7 +248,7 @@ def resources_in(columns: Iterable[str]) -> list[str]:
 
 
 def find_measure(name: str) -> Measure | None:
-    """Return the measure with a name, for any resource; None where no workload can have it."""
+    """Return the measure with a name, for any resource; None if no workload can have one."""
     measure = all_measures().get(name)
     if measure is not None:
         return measure
@@ -260,13 +260,13 @@ def find_measure(name: str) -> Measure | None:
 
 
 def title_of(name: str) -> str:
-    """Return the title of a measure within a sentence; the name itself where it is no measure."""
+    """Return a measure's title for use within a sentence; the name itself if it is no measure."""
     measure = find_measure(name)
     return name if measure is None else small(measure.title)
 
 
 def compared(columns: Iterable[str] | None = None) -> dict[str, Measure]:
-    """Return the measures by which policies and runs are compared, of all or of these columns."""
+    """Return the measures by which policies are compared: all of them, or those in ``columns``."""
     every = all_measures() if columns is None else measures_in(columns)
     return {name: one for name, one in every.items() if one.compared}
 
@@ -339,7 +339,7 @@ def is_share(column: str) -> bool:
 
 
 def part_column(name: str, part: str) -> str:
-    """Return the column of a part of a measure, the unit last: ``cpu_max_low_fraction``."""
+    """Return ``name`` with ``part`` before its unit, such as ``cpu_max_low_fraction``."""
     for unit in SHARES:
         if name.endswith(unit):
             return f"{name.removesuffix(unit)}_{part}{unit}"
@@ -347,6 +347,6 @@ def part_column(name: str, part: str) -> str:
 
 
 def small(title: str) -> str:
-    """Return a title within a sentence: with a small first letter, except for abbreviations."""
+    """Return a title with a small first letter, unless it begins with an abbreviation."""
     plain = title.split(maxsplit=1)[0][1:].islower()
     return f"{title[:1].lower()}{title[1:]}" if plain else title

@@ -19,13 +19,14 @@ _AT_ONCE = 2**20
 
 
 class Room:
-    """Room on the nodes of a workload. Results for a node are kept until its requests change.
+    """Computes which containers still fit on each node of a workload, and caches the result.
 
     Attributes
     ----------
     columns : tuple of int
     names : tuple of str
-        The values of ``measured_columns`` and ``measured_names``.
+        The values of ``measured_columns`` and ``measured_names``: the resources on axis
+        ``measured``.
     capacity : float64, shape (measured, nodes)
         The amount for requests; 0 if the node does not have the resource, or has no limit.
     has_capacity : bool, shape (measured, nodes)
@@ -57,20 +58,20 @@ class Room:
         return np.asarray(self.capacity[self.columns.index(column), self.nodes_with(column)])
 
     def closed(self, requested: IntArray) -> tuple[FloatArray, BoolArray]:
-        """Return what no longer fits on each node, for each stretch without moves.
+        """Return which share of typical containers no longer fits on each node, and the full nodes.
 
         Parameters
         ----------
         requested : int64, shape (stretches, nodes, resources), at least one
+            Requests on each node in each stretch, a time without moves.
 
         Returns
         -------
         float64, shape (stretches, measured, nodes)
-            The share of typical containers that no longer fit, of those that ask for the
-            resource and would fit on the empty node; 0 where there are none.
+            The share of typical containers that no longer fit, of those that ask for the resource
+            and would fit on the empty node; 0 where there are none.
         bool, shape (stretches, nodes)
-            Nodes on which no typical container fits any more, although one fits on the empty
-            node.
+            Nodes on which no typical container fits any more, although one fits on the empty node.
         """
         nodes = requested.shape[1]
         before = np.concatenate([self._seen[None], requested[:-1]])
@@ -122,16 +123,16 @@ def measured_columns(load: Workload) -> tuple[int, ...]:
 
 
 def measured_names(load: Workload) -> tuple[str, ...]:
-    """Return the names of resources in measures: ``cpu``, ``memory``, ``network``."""
+    """Return the short names of the resources in ``measured_columns``, such as ``cpu``."""
     return tuple(short_names([load.resources[at] for at in measured_columns(load)]))
 
 
 def typical_shapes(request: IntArray) -> tuple[IntArray, IntArray]:
-    """Return the shapes of containers, and the number of containers of each.
+    """Return the distinct requests of containers, and the number of containers with each.
 
-    Where there are more than ``MOST_SHAPES`` shapes, so many containers stand for all. Containers
-    are ordered by size: the mean over resources of request over largest request. Those at even
-    distances are taken, with the smallest and the largest.
+    More than ``MOST_SHAPES`` distinct requests are represented by as many containers, at even
+    distances in order of size, with the smallest and the largest. The size is the mean over
+    resources of request over largest request.
 
     Returns
     -------

@@ -22,11 +22,12 @@ USED = (0, 1)
 
 
 class Stretch(NamedTuple):
-    """Steps between which no container moved.
+    """Consecutive steps without a move of a container between them.
 
     Parameters
     ----------
     steps : int
+        Their number.
     containers, nodes : integers, shape (running,)
         Positions of the containers that ran, and of the node of each.
     first : int
@@ -49,7 +50,7 @@ def requested_on(request: IntArray, containers: Positions, node: Positions, node
 
 @dataclass(frozen=True, kw_only=True)
 class Held:
-    """The containers and requests of nodes between moves, with a row for each stretch.
+    """The containers and requests on each node, in each stretch (a time without moves).
 
     Parameters
     ----------
@@ -84,7 +85,7 @@ class Held:
 
     @cached_property
     def free(self) -> FloatArray:
-        """Capacity less requests, shape (stretches, measured, nodes)."""
+        """Capacity less requests, at least 0, shape (stretches, measured resources, nodes)."""
         return np.maximum(self.room.capacity - self.taken, 0.0)
 
     @cached_property
@@ -93,15 +94,15 @@ class Held:
 
     @cached_property
     def closed(self) -> FloatArray:
-        """The share of typical containers that no longer fit; see ``Room.closed``.
+        """The share of typical containers that no longer fit on each node; see ``Room.closed``.
 
-        Shape (stretches, measured, nodes).
+        Shape (stretches, measured resources, nodes).
         """
         return self._closed[0]
 
     @cached_property
     def full(self) -> BoolArray:
-        """Nodes that could hold containers and now take none, shape (stretches, nodes)."""
+        """Nodes where no container fits now, though one fits when empty, (stretches, nodes)."""
         return self._closed[1]
 
     @cached_property
@@ -140,11 +141,11 @@ class Sampled:
     add_up : function() -> float64, shape (steps, nodes, resources)
         Computes the use in millicores and bytes.
     computed_held : Held, optional
-        The content of nodes in these stretches, if it is computed already.
+        The value of ``held``, if it is computed already.
     beside : float64, shape (resources, steps, nodes), optional
-        ``fractions`` in the order of ``by_resource``, if it is computed already.
+        The value of ``by_resource``, if it is computed already.
     column : int, optional
-        The resource of a further view; None in one of cpu and memory.
+        The resource of a view in ``further``, by its column; None in the view of CPU and memory.
     """
 
     load: Workload
@@ -181,7 +182,7 @@ class Sampled:
 
     @cached_property
     def of_all(self) -> FloatArray:
-        """Use over capacity of every measured resource, shape (measured, steps, nodes).
+        """Use over capacity of every measured resource, shape (measured resources, steps, nodes).
 
         NaN for a node that does not have a further resource.
         """
@@ -210,7 +211,7 @@ class Sampled:
 
     @cached_property
     def held(self) -> Held:
-        """The content of nodes in each stretch."""
+        """The containers and requests on nodes in each stretch."""
         if self.computed_held is not None:
             return self.computed_held
         return Held(load=self.load, stretches=self.stretches, room=Room(self.load))
@@ -250,7 +251,7 @@ class Sampled:
 
     @property
     def of_every_step(self) -> bool:
-        """Whether the view has every step: that of a resource with recorded use."""
+        """Whether the view has every step; otherwise it has one step for each stretch."""
         return self.column is None or self.column in self.load.use.further_resources
 
     def _whole(self, column: int) -> FloatArray:

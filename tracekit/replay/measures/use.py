@@ -56,7 +56,7 @@ PERCENT = 99
 
 
 def rank_of(nodes: int) -> int:
-    """Return the position of the 99th percentile (nearest rank) among nodes in order of use."""
+    """Return the position, from 0, of the 99th percentile (nearest rank) among sorted nodes."""
     return -(-PERCENT * nodes // 100) - 1
 
 
@@ -269,8 +269,8 @@ above_ceiling_node_steps = Measure(
 def served_share(served: IntArray, placed: IntArray) -> FloatArray:
     """Return the share of running containers that are served, (steps,); NaN where none runs.
 
-    The sources count QoS as met for a container that gets what it needs (002, section 3). Here no
-    container of an overloaded node counts as served.
+    The sources count QoS as met, i.e. a container as served, if it gets what it needs (002, section
+    3). Here every container on a node that is not overloaded counts as served.
     """
     nobody = np.full(len(placed), np.nan)
     return np.asarray(np.divide(served, placed, out=nobody, where=placed > 0))

@@ -72,7 +72,7 @@ class Replayed:
 
 @dataclass(frozen=True)
 class ReplayTask:
-    """A replay for another process: it has the source of the workload, not the workload.
+    """A replay for another process, which reads the workload from its source.
 
     ``replays`` is the number of replays of the policy in this run.
     """
@@ -86,7 +86,7 @@ class ReplayTask:
     def run(self, on_progress: OnProgress) -> Replayed:
         """Replay the policy and return the result.
 
-        The workload is read unless the last task of this process used the same.
+        The workload is read, unless this process has it from its last task.
         """
         entrant, seed, many = self.policy.entrant, self.seed, self.replays
         if self.repeat:
@@ -113,7 +113,7 @@ def forget() -> None:
 
 
 def in_order(load: Workload, seed: int) -> Workload:
-    """Return the workload in the order of arrival that a seed gives."""
+    """Return the workload in another order of arrival, drawn with the seed."""
     return rearranged(load, stream(seed, "arrivals"))
 
 
@@ -125,7 +125,7 @@ def replay_one(
     *,
     replays: int = 1,
 ) -> Replayed:
-    """Replay one policy.
+    """Replay a workload under one policy.
 
     The policy draws from a random stream of its own, keyed by its spelling. Products of matrices
     use one thread, as in a worker: several threads cost a third more of the processors on 2,560
@@ -279,7 +279,7 @@ ALIKE = (
 
 
 def varying(load: Workload) -> list[str]:
-    """Return why two orders of arrival can differ; empty where all is recorded."""
+    """Return the causes of differences between orders of arrival; empty if nearly alike."""
     differs = float(_free(load).mean()) >= LEAST_SHARE if load.containers.count else False
     return [*([ORDER] if differs else []), *([] if load.provenance.doubt is None else [SIZES])]
 
@@ -318,7 +318,7 @@ def by_number(node: IntArray, time_ms: IntArray) -> pl.DataFrame:
 
 
 def by_name(load: Workload, frames: Iterable[tuple[str, pl.DataFrame]]) -> pl.DataFrame:
-    """Return the rows of placements.parquet; all policies share the names of containers in memory.
+    """Return the rows of placements.parquet, with names in place of the positions of ``by_number``.
 
     Parameters
     ----------

@@ -23,7 +23,7 @@ _FEW = 0.01
 
 
 def about_workload(load: Workload) -> dict[str, Any]:
-    """Return the part of a run's document with the remarks on its workload and its lost nodes."""
+    """Return the entries of a run's manifest with remarks on the workload and its lost nodes."""
     facts = (
         *load.provenance.remarks,
         *use_assumed(load.provenance.facts, load.containers.count, load.provenance.quantities),
@@ -44,7 +44,7 @@ def use_assumed(
     Parameters
     ----------
     facts : mapping
-        The counts of a workload.
+        Counts by name, as in the workload's ``provenance``.
     containers : int
     quantities : mapping
         Whether each quantity is recorded, inferred or assumed. Where all use is assumed, the counts
@@ -102,11 +102,10 @@ def unjudged(load: Workload) -> Iterator[Fact]:
 
 
 def peaks(load: Workload, steps: IntArray) -> FloatArray:
-    """Return the highest use over capacity of any node in the recorded placement.
+    """Return the highest use over capacity of any node in the recorded placement, shape (2,).
 
-    The peaks are those of cpu and memory over some steps, shape (2,).
-
-    A container that has an assumed arrival before the settled steps counts from the first step on.
+    The result is for cpu and memory, and over the given steps. A container that has an assumed
+    arrival before the settled steps counts from the first step on.
     """
     capacity = np.maximum(load.nodes.capacity[:, :2].T.astype(np.float64), 1.0)
     placed = load.containers.recorded_node >= 0
@@ -159,7 +158,7 @@ _MOST_WEEKS = 520
 
 
 def growth_facts(load: Workload) -> Iterator[Fact]:
-    """Yield facts on weekly growth of use and the week of a full cluster, or why unknown."""
+    """Yield facts on weekly growth of use and when the cluster is full, or why it is unknown."""
     if len(load.use.times_ms) < 2:
         return
     span = span_ms(load)

@@ -44,11 +44,11 @@ _WRITTEN = (str, bytes, int, float, type(None))
 
 
 class DamagedReplayError(ValueError):
-    """A kept replay is damaged."""
+    """The file of a finished replay is damaged."""
 
 
 class StoredReplays:
-    """The finished replays of a run that is under way.
+    """The files of a run's finished replays, from which an interrupted run resumes.
 
     Parameters
     ----------
@@ -89,7 +89,7 @@ class StoredReplays:
 
 
 def cache_folder(out: Path) -> Path:
-    """Return the folder of a run's finished replays until the run folder is written.
+    """Return the hidden folder of a run's finished replays, which lasts until the run is written.
 
     Raises TracekitError where a link stands in its place.
     """
@@ -159,7 +159,7 @@ def _digest(place: str, body: bytes) -> bytes:
 
 
 def fingerprint(load: Workload) -> str:
-    """Return a hash of the workload and of the version."""
+    """Return a hash of the workload and of tracekit's version."""
     digest = hashlib.blake2b(VERSION.encode(), digest_size=16)
     _feed(digest, load)
     return digest.hexdigest()
@@ -217,7 +217,7 @@ class Planned:
 
 
 class Replayer:
-    """Makes replays, with the same results in this process and by workers.
+    """Makes planned replays, in this process or by workers; the results are the same.
 
     Parameters
     ----------

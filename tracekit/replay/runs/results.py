@@ -21,7 +21,7 @@ from tracekit.replay.runs.waiting import MAY_WAIT, most_waiting, waiting
 
 @dataclass(frozen=True, eq=False)
 class Results:
-    """The measures of a run.
+    """The measures of a finished run, by policy and order of arrival; ``results`` makes it.
 
     Parameters
     ----------
@@ -42,7 +42,7 @@ class Results:
 
     @functools.cached_property
     def policies(self) -> tuple[str, ...]:
-        """The policies, production among them, without the bound."""
+        """The names of the policies, with ``observed`` (production) and without the bound."""
         return tuple(name for name in self.summary["policy"] if name != BOUND)
 
     @functools.cached_property
@@ -58,7 +58,7 @@ class Results:
 
     @functools.cached_property
     def groups(self) -> tuple[tuple[str, ...], ...]:
-        """The policies in groups: those of a group placed alike in every order of arrival."""
+        """The policies in groups; those in one group placed alike in every order of arrival."""
         alike: dict[object, list[str]] = {}
         for policy in self.policies:
             alike.setdefault(self._alike(policy), []).append(policy)
@@ -71,7 +71,7 @@ class Results:
 
     @property
     def looks(self) -> int:
-        """The number of looks that share the error probability; 1 for runs without the number."""
+        """The number of planned tests, which share the error probability; at least 1."""
         return looks_of(self.manifest)
 
     @property
@@ -80,7 +80,7 @@ class Results:
         return tuple(self.manifest.get("repeats_left_out") or ())
 
     def of(self, policy: str, measure: str) -> FloatArray:
-        """Return the values of a measure, shape (orders,)."""
+        """Return the values of a measure of a policy, shape (orders,)."""
         return self.values[policy][:, self._at[measure]]
 
     @functools.cached_property
@@ -103,7 +103,7 @@ class Results:
         return present and bool(np.isfinite(self.of(policy, name)).all())
 
     def waited(self, policy: str) -> bool:
-        """Whether the policy left a container waiting at any time; it then carried less load."""
+        """Return whether the policy ever left a container waiting, and so carried less load."""
         return policy in self._waiting
 
     @functools.cached_property
@@ -123,12 +123,12 @@ class Results:
 
 
 def looks_of(manifest: Mapping[str, Any]) -> int:
-    """Return the number of planned looks at a run for differences of its policies."""
+    """Return how many times a run was to test differences while orders were added; at least 1."""
     return max(len(manifest.get("repeats_looks") or ()), 1)
 
 
 def results(run: Results | Run | Path | str) -> Results:
-    """Return the results of a run, given its folder, the run or the results."""
+    """Return the results of a run, which is given as its folder, as ``Run`` or as ``Results``."""
     if isinstance(run, Results):
         return run
     if isinstance(run, Path | str):

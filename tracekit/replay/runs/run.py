@@ -104,10 +104,10 @@ def choose_policies(
 ) -> tuple[Entrant, ...]:
     """Return the policies to replay on a workload.
 
-    ``observed`` is always the first. Without a recorded placement ``all`` leaves ``observed`` out,
-    and to name ``observed`` is an error. With rebalancers, each policy is replayed alone and with
-    each rebalancer. With several schedulers, each of these replays is made by one scheduler and,
-    where the policy allows it, by several.
+    ``observed`` is the first if a placement is recorded. Otherwise ``all`` leaves it out, and to
+    name it is an error. With rebalancers, each policy is replayed alone and with each rebalancer.
+    With several schedulers, each of these replays is made by one scheduler and, where the policy
+    allows it, by several.
     """
     chosen: dict[str, Entrant] = {}
     if workload.containers.recorded:
@@ -229,14 +229,14 @@ def node_use(load: Workload, placements: Iterable[tuple[str, pl.DataFrame]]) -> 
     Parameters
     ----------
     placements : iterable of (str, DataFrame)
-        Each policy with its frame of ``placements.by_number``.
+        Each policy with its frame of ``one.by_number``.
 
     Returns
     -------
     DataFrame
-        policy, node, and ``<resource>_mean_fraction`` of capacity, background included. Of a
-        further resource what counts as used is as ``tracekit.replay.measures.sampled`` says,
-        and a node that has none of it has no value.
+        policy, node, and ``<resource>_mean_fraction`` of capacity, background included.
+        ``tracekit.replay.measures.sampled`` defines the use of further resources. Null where a node
+        has none of the resource.
     """
     uses = _mean_uses(load)
     parts = [

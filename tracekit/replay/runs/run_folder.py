@@ -121,16 +121,16 @@ def source_of_run(manifest: Mapping[str, Any], folder: Path) -> WorkloadSource:
 
 
 def entrant_of_run(manifest: Mapping[str, Any], folder: Path, text: str) -> Entrant:
-    """Return the entrant with this spelling, reading the run's paths from the run folder on.
+    """Return the policy of a run with the spelling ``text``; its files are found from ``folder``.
 
-    Any other spelling is parsed as on the command line.
+    ``folder`` is the run folder. Any other spelling is parsed as on the command line.
     """
     files = [file for row in manifest["policies"] for file in row.get(FILES, ())]
     return parse_entrant(as_given(text, by_name(files, lambda path: str(folder / path))))
 
 
 def assumed_of(load: Mapping[str, Any]) -> list[str]:
-    """Return the assumptions of a run's workload, as ``name=value``, that differ from the defaults.
+    """Return a run's assumptions on its workload that differ from the defaults: ``name=value``.
 
     Assumptions that the workload's own spelling has are left out.
     """
@@ -240,8 +240,8 @@ def write_run(
     gangs : bool
         Whether the containers of a service were admitted together on request.
     beside : callable, optional
-        Called with the manifest and the new folder before that replaces the old one. Files that it
-        writes into the folder become a part of the run.
+        Called with the manifest and the new folder, before this folder replaces the old one. Files
+        that it writes into the folder become a part of the run.
 
     Raises
     ------

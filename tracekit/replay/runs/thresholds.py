@@ -118,24 +118,24 @@ class Threshold:
         return [name for name in self._words if name not in _OTHERS[self.option]]
 
     def speaks_of(self, run: str) -> bool:
-        """Return whether the condition names another run: ``base`` or ``observed``."""
+        """Return whether the condition uses the run ``run``, which is ``base`` or ``observed``."""
         return run in _OTHERS[self.option] and run in self._words
 
     @property
     def of_worst(self) -> bool:
-        """Whether the condition has a value of the worst order of arrival."""
+        """Whether the condition uses ``worst(...)``, a value of the worst order of arrival."""
         return any(_is_worst(node) for node in ast.walk(self.condition))
 
     @property
     def new_of_worst(self) -> bool:
-        """Whether ``measure`` is taken in the worst order of the new run."""
+        """Whether the new run's ``measure`` is taken in its worst order of arrival."""
         return any(
             _is_worst(node) and self.measure in _named(node) for node in ast.walk(self.condition)
         )
 
     @property
     def base_of_worst(self) -> bool:
-        """Whether the value of the base is that of its worst order."""
+        """Whether the base run's value is taken in its worst order of arrival."""
         if any(_is_worst(node) and BASE in _named(node) for node in ast.walk(self.condition)):
             return True
         means = any(isinstance(node, ast.Attribute) for node in ast.walk(self.condition))
@@ -175,22 +175,22 @@ class Threshold:
 
     @property
     def two_sided(self) -> bool:
-        """Whether one measure stands alone on the left, and one side on the right."""
+        """Whether it is a single comparison with one measure alone on the left."""
         return len(self.condition.ops) == 1 and isinstance(self.condition.left, ast.Name)
 
     @property
     def caps(self) -> bool:
-        """Whether the threshold is two-sided and its right side is the most allowed."""
+        """Whether it is ``two_sided``, and demands a measure of at most the right side."""
         return self.two_sided and isinstance(self.condition.ops[0], ast.Lt | ast.LtE | ast.Eq)
 
     @property
     def floors(self) -> bool:
-        """Whether the threshold is two-sided and its right side is the least allowed."""
+        """Whether it is ``two_sided``, and demands a measure of at least the right side."""
         return self.two_sided and isinstance(self.condition.ops[0], ast.Gt | ast.GtE)
 
 
 def worst_key(name: str) -> str:
-    """Return the key of a row for the value of a measure in the worst order of arrival."""
+    """Return the key of a measure's value in the worst order, in a row: ``worst(name)``."""
     return f"{WORST}({name})"
 
 
@@ -250,7 +250,7 @@ class _Values:
 
 
 def at_most(measure: str, most: float | str) -> Threshold:
-    """Return the limit that a measure is at most a number, or its value in the run ``most``."""
+    """Return the limit ``measure <= most``; a text ``most`` names the run with the limit."""
     right = ast.Name(most) if isinstance(most, str) else ast.Constant(most)
     condition = ast.Compare(ast.Name(measure), [ast.LtE()], [right])
     return Threshold(ast.unparse(condition), None, condition, measure, LIMIT)

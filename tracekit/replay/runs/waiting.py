@@ -39,14 +39,14 @@ def waiting(load: Workload, placements: pl.DataFrame, policy: str) -> dict[str, 
     Returns
     -------
     dict
-        Empty where all containers got a node. ``containers``: their number. ``gone``: the
-        number that departed before the end; the kinds leave them out. ``kept``: the number that
-        would stay on their node with ``--start observed``. ``kinds``: the most frequent kinds
-        first, each with ``service``, ``containers``, ``container`` (the first one), ``request``
-        by resource, ``nodes`` (the number in the cluster), ``may_take`` (nodes that may take
-        the container), ``closed`` (nodes that may not, by reason), ``in_the_way`` (nodes that
-        may, by what they lack) and ``most_free`` (the largest free amount of each resource on a
-        node that may).
+        Empty where all containers got a node. ``containers``: their number. ``gone``: how many of
+        them departed before the end; ``kinds`` leaves these out. ``kept``: how many would stay on
+        their recorded node with ``--start observed``. ``kinds``: the most frequent kinds first,
+        each with ``service``, ``containers``, ``container`` (the first one), ``request`` by
+        resource, ``nodes`` (the number in the cluster), ``may_take`` (nodes that may take the
+        container), ``closed`` (nodes that may not, by reason), ``in_the_way`` (nodes that may, by
+        what they lack) and ``most_free`` (the largest free amount of each resource on a node that
+        may).
     """
     node = _numbers(load, placements.filter(policy=policy))
     never = np.flatnonzero(node < 0)
@@ -208,9 +208,7 @@ def can_never_begin(load: Workload, index: int, node: IntArray) -> bool:
 def room_left(load: Workload, index: int, node: IntArray) -> str:
     """Return why a container waits although a node has room for it at the end.
 
-    The reason is one of this module's constants.
-
-    ``node`` is as in ``can_never_begin``.
+    The reason is a constant of this module. ``node`` is as in ``can_never_begin``.
     """
     if in_gang(load, index):
         return FEW_LEFT if can_never_begin(load, index, node) else GANG
@@ -231,10 +229,10 @@ _ROUNDING = 1e-9
 
 
 def most_waiting(load: Workload) -> int:
-    """Return the number of containers that may wait, whichever they are.
+    """Return how many containers may stay without a node, whichever they are.
 
-    They are at most ``WAITING_SHARE`` of the containers. As many of the largest containers request
-    at most that share of each resource.
+    This is the largest number that is at most ``WAITING_SHARE`` of all containers, and for which
+    even the largest requests sum to at most that share of all requests of each resource.
     """
     few = int(WAITING_SHARE * load.containers.count)
     largest = -np.sort(-load.containers.request, axis=0)[:few]

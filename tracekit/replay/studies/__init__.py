@@ -26,7 +26,7 @@ Seed = Annotated[int, About("Seed of all of it.", minimum=0)]
 
 @dataclass(frozen=True, kw_only=True)
 class PlacementStudy:
-    """The data sets that the placement study draws and replays."""
+    """The parameters of the placement study, which replays policies on drawn data sets."""
 
     sets: Sets = 20
     containers: Containers = PAPER_CONTAINERS
@@ -41,7 +41,7 @@ class PlacementStudy:
 
 @dataclass(frozen=True, kw_only=True)
 class SolverStudy:
-    """The batches that the solver study places; the workload is drawn as in ``PlacementStudy``."""
+    """The parameters of the solver study; its workload is drawn as in ``PlacementStudy``."""
 
     batches: Batches = 12
     batch_size: Annotated[int, About("Containers of each.", minimum=1, maximum=10)] = 8
@@ -59,7 +59,7 @@ Decisions = Annotated[int, About("Decisions timed in each way.", minimum=1)]
 
 @dataclass(frozen=True, kw_only=True)
 class ExtenderStudy:
-    """The cluster that the extender study replays: by default the author's 3 nodes and 9 pods."""
+    """The parameters of the extender study; by default its author's 3 nodes and 9 pods."""
 
     orders: Orders = 40
     decisions: Decisions = 200

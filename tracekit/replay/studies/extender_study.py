@@ -155,7 +155,7 @@ def study_extender(
     clock: Clock = time.perf_counter,
     progress: Progress = SILENT,
 ) -> Study:
-    """Run both experiments.
+    """Run the extender study: loads of nodes under three policies, and times of decisions.
 
     Returns
     -------

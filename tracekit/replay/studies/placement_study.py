@@ -101,7 +101,7 @@ def study_placement(
     crew: Crew | None = None,
     progress: Progress = SILENT,
 ) -> Study:
-    """Run the experiment.
+    """Replay policies on drawn data sets, and compare how evenly they load the nodes.
 
     Parameters
     ----------
@@ -157,11 +157,12 @@ EVERY = 100
 
 @dataclass(frozen=True, kw_only=True)
 class Placed:
-    """One policy's placement of one set.
+    """The result of one policy on one data set.
 
     Parameters
     ----------
     imbalance : float64, shape (checkpoints,)
+        After each number of arrivals in ``counts``.
     use : float64, shape (nodes, resources)
         Requests over capacity after the last arrival.
     """
@@ -202,7 +203,7 @@ def _imbalance(placed: list[Placed]) -> FloatArray:
 
 
 def use_by_count(load: Workload, node: IntArray, first: int) -> FloatArray:
-    """Return the requests of the first containers over capacity, shape (nodes, resources)."""
+    """Return the requests of the first ``first`` containers over capacity, (nodes, resources)."""
     placed = np.flatnonzero(node[:first] >= 0)
     taken = np.zeros(load.nodes.capacity.shape)
     np.add.at(taken, node[placed], load.containers.request[placed])
@@ -224,7 +225,7 @@ def sets_frame(results: Results, containers: int) -> pl.DataFrame:
 
 
 def ends_frame(results: Results) -> pl.DataFrame:
-    """Return the least, mean and most used node by policy, set and resource, after all arrivals."""
+    """Return the lowest, mean and highest final use of a node by policy, set and resource."""
     return pl.DataFrame(
         [
             {

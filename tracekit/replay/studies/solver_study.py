@@ -35,7 +35,10 @@ _LIMIT_S = 60.0
 
 
 def greedy(judged: BatchFitness, size: int, nodes: int) -> IntArray:
-    """Place each container in turn on the node with the best fitness so far; ties to the first."""
+    """Place each container in turn on the node with the best fitness so far; ties to the first.
+
+    Return the node of each container, shape (size,).
+    """
     chosen = np.zeros(size, dtype=np.int64)
     for at in range(size):
         proposals = np.repeat(chosen[None, :], nodes, axis=0)
@@ -46,7 +49,7 @@ def greedy(judged: BatchFitness, size: int, nodes: int) -> IntArray:
 
 
 def local_search(judged: BatchFitness, start: IntArray, nodes: int, rounds: int) -> IntArray:
-    """Make the best move of a container or swap of two, until none improves the fitness."""
+    """Apply the best move or swap of containers repeatedly, until none improves the fitness."""
     chosen = start.copy()
     best = float(judged.fitness(chosen[None, :])[0][0])
     for _ in range(rounds):
@@ -177,7 +180,7 @@ Method = Callable[[_Task, np.random.Generator], IntArray]
 
 
 def study_solvers(study: SolverStudy | None = None, *, progress: Progress = SILENT) -> Study:
-    """Run the study.
+    """Place batches of containers by several methods, and compare them with the optimum.
 
     Returns
     -------
