@@ -155,7 +155,7 @@ def deviation_classify(low: ResourceMap, high: ResourceMap, **inputs: Any) -> Va
     """Return the nodes that are more than ``low`` below the mean, or more than ``high`` above it.
 
     ``{"under": nodes, "over": nodes}``, each as ``{node: {resource: percent}}``. The mean is over
-    all nodes, and a node must differ in every resource. A node that is both counts as under.
+    all nodes. Every resource must be beyond by one point or more; a node that is both is under.
     """
     used = node_percent(**inputs)
     mean = mean_percent(used.percent)

@@ -130,8 +130,8 @@ def measured_names(load: Workload) -> tuple[str, ...]:
 def typical_shapes(request: IntArray) -> tuple[IntArray, IntArray]:
     """Return the distinct requests of containers, and the number of containers with each.
 
-    More than ``MOST_SHAPES`` distinct requests are represented by as many containers, at even
-    distances in order of size, with the smallest and the largest. The size is the mean over
+    If there are more than ``MOST_SHAPES``, that many containers represent all: those at even
+    distances in order of size, from the smallest to the largest. The size is the mean over
     resources of request over largest request.
 
     Returns

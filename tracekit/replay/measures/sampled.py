@@ -22,7 +22,7 @@ USED = (0, 1)
 
 
 class Stretch(NamedTuple):
-    """Consecutive steps without a move of a container between them.
+    """Consecutive steps between which no container moved.
 
     Parameters
     ----------
