@@ -44,7 +44,7 @@ def unheard(*_: int) -> None:
 
 
 class Task(Protocol[R_co]):
-    """A piece of work that can be sent to another process."""
+    """A picklable piece of work, which a crew may run in another process."""
 
     def run(self, on_progress: OnProgress) -> R_co:
         """Do the work, report progress by calls of ``on_progress``, and return the result."""

@@ -144,9 +144,8 @@ def _same(value: Any) -> Any:
 class To:
     """A rule that turns one field of a document into one parameter of an object, and back.
 
-    ``read`` converts the field's value, and ``write`` converts the parameter. A field that is
-    absent has ``default``; without one the parameter is not given. A parameter of None is not
-    written.
+    ``read`` converts the field's value, and ``write`` converts the parameter. An absent field takes
+    ``default``; if there is none, the object keeps its own. A parameter of None is not written.
     """
 
     kind: Any

@@ -291,7 +291,7 @@ def fact_of(document: Mapping[str, Any]) -> Fact:
 
 
 def write_document(folder: Path, document: Mapping[str, Any]) -> None:
-    """Write ``answer.json`` in one step, with a hash of its content as its ``seal``."""
+    """Write ``answer.json`` atomically, with a hash of its content as its ``seal``."""
     text = json.dumps(sealed(document), indent=1, ensure_ascii=False)
     with replaced_file(folder / FILE, follow=False) as made:
         made.write_text(text + "\n", encoding="utf-8")

@@ -49,7 +49,7 @@ def describe(kind: Any) -> str:
 
 
 def read(kind: Any, text: str) -> Any:
-    """Return a text's value of type ``kind``. Raise ValueError for a text of another type."""
+    """Parse a text as a value of type ``kind``. Raise ValueError if that is impossible."""
     origin = typing.get_origin(kind)
     if isinstance(kind, types.UnionType):
         return _read_union(typing.get_args(kind), text)
@@ -243,7 +243,7 @@ def read_all(kind: type[Any], owner: str, given: Mapping[str, str]) -> dict[str,
 
 
 def from_text(owner: str, name: str, kind: Any, text: str) -> Any:
-    """Return a text's value of type ``kind``. Raise TracekitError for a text of another type."""
+    """Parse a text as a value of type ``kind``. Raise TracekitError if that is impossible."""
     try:
         return read(kind, text)
     except ValueError:
@@ -255,9 +255,7 @@ def from_text(owner: str, name: str, kind: Any, text: str) -> Any:
 def from_json(kind: type[Any], name: str, value: Any) -> Any:
     """Return the value of field ``name`` of a dataclass from its JSON value.
 
-    A field of pairs is a list of pairs, or an object, in JSON.
-
-    Raises ParameterError for a value of another type.
+    Pairs are a list of lists, or an object, in JSON. Raises ParameterError for another type.
     """
     wanted = _types(kind)[name]
     if typing.get_origin(wanted) is tuple:

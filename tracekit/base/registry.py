@@ -72,7 +72,7 @@ def named(package: ModuleType, kind: type[T]) -> dict[str, T]:
 def with_brought(
     registered: Mapping[str, T], group: str, belongs: Callable[[str, object], bool], kind: str
 ) -> dict[str, T]:
-    """Return registered objects, and those from entry points of installed packages, by sorted name.
+    """Return registered objects and those of installed packages' entry points, sorted by name.
 
     Parameters
     ----------

@@ -39,7 +39,7 @@ class Study(Shown):
 
 
 def write_study(study: Study, out: Path) -> None:
-    """Write a study folder in one step. It replaces an existing study folder."""
+    """Write a study folder atomically. It replaces an existing study folder."""
     document = {
         "schema": SCHEMA,
         "tool_version": VERSION,

@@ -45,7 +45,7 @@ def number(value: float, digits: int = 3) -> str:
 
 
 def signed(value: float, digits: int = 2) -> str:
-    """Return a number that may be negative, with a true minus sign."""
+    """Return a number of ``digits`` decimals, with a typographic minus (U+2212) if negative."""
     text = f"{value:.{digits}f}"
     return f"{0:.{digits}f}" if not float(text) else text.replace("-", MINUS)
 

@@ -112,7 +112,7 @@ class Chooser(Protocol):
     def choose(
         self, state: VcpuState, instance: int, size: int, rng: np.random.Generator
     ) -> tuple[int, int, IntArray] | None:
-        """Return host, socket and places of vCPUs; socket -1 if unbound. None if it must wait."""
+        """Return host, socket and places; None to wait. Socket -1 means no vCPUs of its own."""
 
 
 @dataclass(frozen=True, kw_only=True)

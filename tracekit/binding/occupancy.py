@@ -102,7 +102,12 @@ def inflation_of(
     cpu: float,
     vcpus: float,
 ) -> float:
-    """Return an instance's loss, which is ``k1 * core pressure + k2 * socket pressure``."""
+    """Return an instance's loss, which is ``k1 * core pressure + k2 * socket pressure``.
+
+    ``core`` and ``core_weight`` are as in ``Occupancy``. ``total`` and ``weight`` are those of its
+    socket; the part of the instance itself is subtracted. ``vcpus`` is the socket's number of
+    vCPUs.
+    """
     rest = total - size * cpu - core
     if abs(rest) < NOTHING:
         rest = 0.0
@@ -280,8 +285,8 @@ def model_of_frames(
 ) -> InterferenceModel:
     """Return the model of ``services``, in their order, from the tables of a fit.
 
-    ``coefficients`` has the columns service, cpu_mean, k1 and k2; ``pooled`` has k1 and k2 of
-    others. Raises TracekitError for a fit without a coefficient.
+    ``coefficients`` has the columns service, cpu_mean, k1 and k2; ``pooled`` has k1 and k2 for
+    services that are not in it. Raises TracekitError for a fit without a coefficient.
     """
     if all(pooled.get(name) is None for name in ("k1", "k2")) and not (
         coefficients["k2"].is_not_null().any() or coefficients["k1"].is_not_null().any()

@@ -110,7 +110,7 @@ def replay_vcpus(
     recorded_use: RecordedUse = RECORDED_USE,
     progress: Progress = SILENT,
 ) -> VcpuRun:
-    """Replay a workload once for each way to bind containers to vCPUs and order of arrival.
+    """Replay a workload for each way to bind containers to vCPUs, in each order of arrival.
 
     Parameters
     ----------

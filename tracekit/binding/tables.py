@@ -114,7 +114,7 @@ def _values(repeated: pl.DataFrame) -> dict[str, FloatArray]:
 
 
 def steps_of(outcomes: Sequence[tuple[str, VcpuOutcome]]) -> pl.DataFrame:
-    """Return one row for each policy and sampling step."""
+    """Return one row for each policy and sampling step, with the measures of that step."""
     rows = [{"policy": name, **row} for name, outcome in outcomes for row in outcome.steps]
     return pl.DataFrame(rows, schema=_schema())
 
@@ -141,7 +141,7 @@ def containers_of(load: Workload, room: Room, name: str, outcome: VcpuOutcome) -
 
 
 def services_of(load: Workload, name: str, outcome: VcpuOutcome) -> pl.DataFrame:
-    """Return one row for each service: mean inflation of its containers, and lost vCPUs in sum."""
+    """Return one row for each service: mean inflation of its containers, and total lost vCPUs."""
     frame = pl.DataFrame(
         {
             "service": load.containers.services,
@@ -263,7 +263,7 @@ class OldNeighbours:
         return int((self.size > 0).sum())
 
     def cost_milli(self, now: int) -> FloatArray:
-        """Return each container's loss at a time in millicores, (containers,); 0 if unknown."""
+        """Return each container's loss, in millicores, at time ``now``, (containers,)."""
         running = (self.load.containers.arrival_ms <= now) & (
             now < self.load.containers.departure_ms
         )
@@ -289,9 +289,8 @@ class OldNeighbours:
 def held_by_use(old: OldNeighbours, option: RecordedUse) -> Held:
     """Return the decision whether recorded CPU contains the loss to recorded neighbours.
 
-    ``option`` states it. For ``auto``, recorded CPU is regressed on the predicted loss between
-    containers of a service. The loss is subtracted unless the interval of the slope ends below one
-    half.
+    ``option`` decides, unless it is ``auto``. Then recorded CPU is regressed on the predicted loss
+    between containers of a service: CPU contains it unless the slope's interval ends below 1/2.
     """
     if not old.bound_count:
         return Held(taken_off=False, containers=0)
@@ -354,7 +353,7 @@ _SAME = 0.05
 
 
 def unlike_recorded(vcpus: Mapping[str, float]) -> Iterator[Fact]:
-    """Yield a fact if the recorded binding has 5 % more or fewer bound vCPUs than other ways.
+    """Yield a fact if the recorded binding and the largest other way differ by 5 % of vCPUs or more.
 
     Other ways bind the requested number of vCPUs, which may differ from the recorded number.
 

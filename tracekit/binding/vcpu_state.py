@@ -91,7 +91,7 @@ def request_vcpus(request: IntArray, resources: Sequence[str]) -> IntArray:
 def room_of(
     workload: Workload, *, sockets: int = SOCKETS, threads_per_core: int = THREADS_PER_CORE
 ) -> Room:
-    """Return the room of a workload's hosts, whose vCPUs follow from CPU capacity.
+    """Return the room of a workload's hosts, with one vCPU per 1,000 millicores of capacity.
 
     ``linux_numbering`` numbers them. vCPUs that do not divide evenly into sockets and cores are
     left out.
@@ -319,7 +319,7 @@ class VcpuState:
             self.socket[instance] = -1
 
     def vcpus_of(self, instance: int) -> list[int]:
-        """Return the ids on its host of an instance's vCPUs; empty if it is not bound."""
+        """Return an instance's vCPU ids on its host; an empty list if it is not bound."""
         socket = int(self.socket[instance])
         if socket < 0:
             return []

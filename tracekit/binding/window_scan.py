@@ -159,9 +159,9 @@ def best_window(
     """Return the lowest score on a socket for a new instance, and the start of its window.
 
     A window is ``request`` successive entries of the socket's free places, listed by id or by core.
-    The score is the socket's mean loss with the instance, or its rise if ``delta``. The start is a
-    position in the list by id, or ``len(free)`` plus one in the list by core; -1 without room. Of
-    equal scores the list by core wins, so that an instance alone on a socket takes whole cores.
+    The score is the socket's mean loss with the instance, or its rise if ``delta``. The start is an
+    index in the list by id; an index in the list by core has ``len(free)`` added; -1 without room.
+    Of equal scores the list by core wins, so that an instance alone on a socket takes whole cores.
 
     Parameters
     ----------
@@ -230,8 +230,8 @@ def decide(
     apart : bool
         Whether hosts with an instance of the service are left out.
     last_change : int
-        The number of the last bind or unbind in ``scores``, -1 for none; only later ones are
-        searched.
+        The number of the last bind or unbind in ``scores``, -1 for none. Sockets that changed later
+        are scored anew.
     scores, starts : float64 and int64, shape (sockets,)
         The results for this kind of container so far; updated.
     """

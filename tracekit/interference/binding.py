@@ -36,15 +36,15 @@ class NothingToFitError(TracekitError):
 
 @dataclass(frozen=True)
 class Binding:
-    """Monitoring rows, each the CPU and the vCPUs of an instance at a time, checked.
+    """Checked monitoring rows: the CPU use and the vCPUs of an instance at one time.
 
     Parameters
     ----------
     room : Room
     rows : DataFrame
         The valid rows: instance, service, host, time_ms, cpu (fraction of the instance's vCPUs),
-        load (calls per second), first and vcpus. The vCPUs of a row are ``place[first : first +
-        vcpus]``.
+        load (calls per second), first and vcpus. The vCPUs of a row are
+        ``place[first:first+vcpus]``.
     place : int64, shape (bound vCPUs,)
         Places of the room, row after row.
     rejects : DataFrame

@@ -231,7 +231,7 @@ def validate(regressors: FloatArray, target: FloatArray, fold: IntArray, how: Ho
 
 
 def validate_pooled(table: Table, fold: IntArray, how: How) -> Held:
-    """Cross-validate, as ``validate``, one regression for all services with a mean of each."""
+    """Return cross-validated errors of one regression for all services, each with its own mean."""
     return _predicted(lambda train: deviations(table, train), fold, how, intercept=False)
 
 
@@ -261,7 +261,7 @@ def _predicted(
 
 
 def deviations(table: Table, train: BoolArray) -> tuple[FloatArray, FloatArray]:
-    """Return regressors and target minus their service's mean over training rows, as in a table."""
+    """Return regressors and target minus their service's means, taken over training rows."""
     columns = table.regressors - service_means(table, table.regressors, train)[table.service]
     return columns, table.target - service_means(table, table.target, train)[table.service]
 

@@ -192,7 +192,7 @@ class _Nothing(RegressorMixin, BaseEstimator):  # type: ignore[misc]
 
 
 def estimators(names: Sequence[str], seed: int) -> dict[str, Any]:
-    """Return the estimators of the named models by name, and a separate least squares per service.
+    """Return the estimators of the named models by name, plus least squares for each service alone.
 
     The result is empty without names. Raises TracekitError for an unknown name.
     """
@@ -215,8 +215,8 @@ def compare_models(
     Returns
     -------
     DataFrame
-        The columns model, cv_rmse, cv_rmse_constant (the mean's error), saved_share, which is 1 -
-        cv_rmse / cv_rmse_constant, and its lowest and highest value over folds, saved_low and
+        The columns model, cv_rmse, cv_rmse_constant (the mean's error), saved_share, which is
+        ``1-cv_rmse/cv_rmse_constant``, and its lowest and highest value over folds, saved_low and
         saved_high. The best model is first.
     """
     if not models:

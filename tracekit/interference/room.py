@@ -48,7 +48,7 @@ class Room:
 
 
 def make_room(hosts: Sequence[str], topologies: Mapping[str, Topology]) -> Room:
-    """Return the room of the hosts, in their order. ``topologies`` has one by each host's name."""
+    """Return the room of ``hosts``, in this order. ``topologies`` has the topology of each."""
     tables: dict[int, tuple[IntArray, IntArray]] = {}
     for topology in topologies.values():
         if id(topology) not in tables:
@@ -133,8 +133,8 @@ def pressure(
     cpu : float64, shape (instances,)
         The profile of each instance's service: its mean CPU as a fraction of own vCPUs.
     agg : {'mean', 'occupancy', 'sum'}
-        The mean profile of neighbours weighted by vCPUs; the mean over neighbouring vCPUs, with 0
-        for an idle one; or the number of busy neighbouring vCPUs.
+        mean: of neighbours' profiles weighted by vCPUs; occupancy: of profiles over neighbouring
+        vCPUs, with 0 for an idle one; sum: the number of busy neighbouring vCPUs.
 
     Returns
     -------

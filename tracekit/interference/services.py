@@ -62,8 +62,8 @@ class Fitted:
     services : DataFrame
         One row for each service. ``basis`` is where k1 and k2 come from: ``own`` rows, the
         ``pooled`` model, or ``none`` for values of 0. The verdict is about that fit; if the basis
-        is not ``own``, ``reason`` says why an own fit was impossible. An own ``k2`` is shrunk
-        (``shrunk``): ``k2_own`` is the value from the service's rows alone, and ``k2_weight`` its
+        is not ``own``, ``reason`` says why an own fit was impossible. An own ``k2`` is shrunk: see
+        ``shrunk``. ``k2_own`` is the value from the service's rows alone, and ``k2_weight`` its
         weight.
     pooled : DataFrame
         One row of the pooled model, with a ``service`` of NULL.

@@ -63,8 +63,8 @@ class Table:
 def make_table(rows: pl.DataFrame, *, load: bool = False, other_sockets: bool = False) -> Table:
     """Return rows as a table. A pressure that is null in all rows is no regressor.
 
-    Load is divided by its mean over the service, minus 1. So its coefficient is the CPU that a
-    doubled load adds, and services can be pooled.
+    Load becomes load / (mean load of the service) - 1. So its coefficient is the CPU that a doubled
+    load adds, and services can be pooled.
     """
     wanted = PRESSURES if other_sockets else PRESSURES[:2]
     names: Sequence[str] = [name for name in wanted if rows[name].is_not_null().any()]
@@ -137,7 +137,7 @@ class RecordedSizes:
     nodes: pl.DataFrame
 
     def weighed(self, neighbours: pl.DataFrame) -> pl.DataFrame:
-        """Return the neighbours' mean CPU weighted by cores, as in ``room.pressure``.
+        """Return the neighbours with their CPU weighted by cores, as in ``room.pressure``.
 
         Parameters
         ----------

@@ -72,7 +72,7 @@ def linux_numbering(vcpus: int, sockets: int, threads_per_core: int = THREADS_PE
     Parameters
     ----------
     vcpus, sockets : int
-        The numbers of the whole host (``cpu_num_total``, ``socket_num``).
+        How many the whole host has (``cpu_num_total``, ``socket_num``).
     threads_per_core : int
         1 for a host without hyper-threading.
 

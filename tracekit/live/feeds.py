@@ -34,7 +34,7 @@ _AT_ONCE = 50
 
 
 def apply(state: State, event: str, value: Mapping[str, Any]) -> str:
-    """Add, change or remove the node or pod of a Kubernetes object in the state.
+    """Add or change a Kubernetes node or pod in the state; remove it if it is deleted or ended.
 
     Returns the name of a node, the uid of a pod, or '' for an object of another kind. Raises
     TracekitError for an object that cannot be read.

@@ -55,7 +55,7 @@ class Sizes:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class LivePod:
-    """A pod that has not ended. It has ``node`` since ``placed_ms``; the node is empty if none."""
+    """A pod that has not ended. It is on ``node`` ('' for none) since ``placed_ms``."""
 
     uid: str
     name: str

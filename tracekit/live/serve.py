@@ -57,7 +57,7 @@ def log(event: str, **about: Any) -> None:
 
 @dataclass(kw_only=True)
 class Server:
-    """The answers of ``tracekit serve`` to requests, and their counts. ``run`` makes it listen.
+    """The request handler of ``tracekit serve``, with its counts. ``run`` makes it listen.
 
     Parameters
     ----------

@@ -80,7 +80,11 @@ class PodRows:
         self._columns["node"][: self._used] = nodes
 
     def sums(self, nodes: int) -> tuple[IntArray, IntArray, IntArray, IntArray]:
-        """Return pods by node, (nodes,), and request, nonzero and limit, (nodes, resources)."""
+        """Return the number of pods of each node, (nodes,), and three sums of their amounts.
+
+        The sums, each (nodes, resources), are of requests, requests with kube-scheduler's defaults,
+        and limits. A limit counts as at least the request.
+        """
         self._close_up()
         node, amounts = self._columns["node"][: self._used], self._amounts[:, : self._used]
         on = node >= 0
@@ -103,7 +107,7 @@ class PodRows:
         )
 
     def peers(self, nodes: int) -> Peers:
-        """Return counts of pods by service and node."""
+        """Return an object that counts pods by service and node."""
         at = self._shown()
         return _Counted(self._columns["node"][at], self._columns["kind"][at], self._kinds, nodes)
 

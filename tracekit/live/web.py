@@ -90,7 +90,7 @@ class _RefusedError(Exception):
 
 
 class Web:
-    """A listening HTTP/1.1 server that keeps ``limits``.
+    """A listening HTTP/1.1 server that enforces ``limits``.
 
     Parameters
     ----------

@@ -33,7 +33,7 @@ _MOUNTS = Path("/proc/self/mountinfo")
 
 @contextlib.contextmanager
 def replaced_folder(folder: Path) -> Iterator[Path]:
-    """Yield a new empty folder, which replaces ``folder`` in one step unless the block fails.
+    """Yield a new empty folder, which atomically replaces ``folder`` unless the block fails.
 
     Raises
     ------
@@ -82,7 +82,7 @@ def _plain(path: bytes) -> bytes:
 
 @contextlib.contextmanager
 def replaced_file(path: Path, *, follow: bool = True, durable: bool = True) -> Iterator[Path]:
-    """Yield a path for a new file, which replaces ``path`` in one step unless the block fails.
+    """Yield a path for a new file, which atomically replaces ``path`` unless the block fails.
 
     Parameters
     ----------
@@ -257,9 +257,8 @@ class Parts:
 def parse_parts(text: str | None) -> Parts | None:
     """Return the numbers in a text: ``"0-3,7"`` contains 0, 1, 2, 3 and 7.
 
-    Return None for None, which stands for all numbers.
-
-    Raises TracekitError for a text of another form.
+    Return None for None, which stands for all numbers. Raises TracekitError for a text of another
+    form.
     """
     if text is None:
         return None

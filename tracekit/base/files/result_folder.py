@@ -186,7 +186,7 @@ class ResultFolder:
         *,
         more: Callable[[Path], None] | None = None,
     ) -> None:
-        """Write a folder in one step. It replaces an existing folder of this kind.
+        """Write a folder atomically. It replaces an existing folder of this kind.
 
         The document also gets the schema, the names of all ``files``, and their checksums. Files
         that a user has put into the existing folder stay.
@@ -212,7 +212,7 @@ class ResultFolder:
 
     @contextlib.contextmanager
     def writing(self, folder: Path, document: Mapping[str, Any]) -> Iterator[Path]:
-        """Yield a temporary folder to write files into. It then becomes ``folder`` as in ``write``.
+        """Yield a temporary folder to fill. After the block it becomes ``folder``, as in ``write``.
 
         Nothing changes if the block raises an error. Raises TracekitError for a path with other
         content.
@@ -246,7 +246,7 @@ def sealed(document: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def is_sealed(document: Mapping[str, Any]) -> bool:
-    """Return whether a document has a seal and is unchanged."""
+    """Return whether a document has a ``seal`` that matches its content."""
     return document.get("seal") == _seal(document)
 
 
@@ -307,7 +307,7 @@ def damaged_results(
 
 
 def check_sound(folder: Path) -> None:
-    """Raise TracekitError for the first damaged file of a result."""
+    """Raise TracekitError for the first damaged file of a result folder."""
     path, document = document_of(folder) or (folder, {})
     # a document of before there were checksums says nothing of its files
     if "checksums" in document:
