@@ -34,16 +34,16 @@ _DISK_IO = "disk_io"
 
 @dataclass(frozen=True, kw_only=True)
 class FurtherUse:
-    """Use of resources beyond CPU and memory, for the containers that have such a record.
+    """Recorded use of the resources beyond CPU and memory, for the containers that have such use.
 
     Parameters
     ----------
     used : tuple of int
         The columns of these resources among the workload's resources.
     values : float32, shape (used, steps, measured containers)
+        Use in the unit of each column; NaN where only other resources of the container have use.
     at : int64, shape (containers,)
-        The position of each container in the last axis of ``values``, -1 for one without a
-        record.
+        The position of each container in the last axis of ``values``, -1 for one without a record.
     """
 
     used: tuple[int, ...]
@@ -51,9 +51,10 @@ class FurtherUse:
     at: IntArray
 
     def by_column(self, column: IntArray, columns: int) -> Float32Array | None:
-        """Return the values by columns of usage, or None if no resource has a record.
+        """Return the use by columns of a matrix of use; None if no resource has a record.
 
-        A column is NaN if its container has no record.
+        The shape is (used, steps, columns), and ``column`` has the column of each container. A
+        column is NaN if its container has no record.
         """
         if not self.used:
             return None
@@ -63,14 +64,17 @@ class FurtherUse:
         return use
 
     def lacking(self) -> list[int]:
-        """Return the number of containers without a record of use, for each resource."""
+        """Return the number of containers without a record, for each resource of ``used``."""
         return [len(self.at) - int((~np.isnan(first)).sum()) for first in self.values[:, 0]]
 
 
 def columns_used(
     store: Store, assumptions: SizedAssumptions, recorded: Recorded = CONTAINERS
 ) -> dict[str, str]:
-    """Return the resources beyond CPU and memory with recorded use, each with its column."""
+    """Return the workload's column of each resource with recorded use, such as disk_bytes for disk.
+
+    CPU, memory and pods are left out.
+    """
     files = store.stated_files(recorded.amounts)
     if not files:
         return {}
@@ -84,7 +88,7 @@ def columns_used(
 
 
 def with_disk_io(store: Store, sizes: Sizes, nodes: Sequence[str]) -> Sizes:
-    """Return the sizes with disk IO: each node has 1, and a container requests its mean share.
+    """Return the sizes with disk IO as a share: a node has 1, a container requests its mean use.
 
     Raises
     ------
@@ -125,9 +129,9 @@ def further_use_of(
     life: Lives,
     assumptions: SizedAssumptions,
 ) -> FurtherUse:
-    """Return the recorded use of these containers, by resource of ``resources``.
+    """Return the recorded use of these containers, for ``resources`` beyond CPU and memory.
 
-    A gap in the record keeps the last recorded value.
+    A step without a sample has the value of the last sample before it, or else of the first sample.
     """
     recorded = set(columns_used(store, assumptions).values())
     wanted = {name: at for at, name in enumerate(resources) if name in recorded}

@@ -37,19 +37,19 @@ class Measured:
 
 @dataclass(frozen=True, kw_only=True)
 class Lives:
-    """The times of arrival and departure of containers, in order of arrival.
+    """The times at which the containers of a replay arrive and depart, all in order of arrival.
 
     Parameters
     ----------
     times_ms : int64, shape (steps,)
+        The sampling times of the replay.
     order : int64, shape (containers,)
-        For the first to arrive, the second, ...: the container's row in the table of
-        containers.
-    arrival_ms, departure_ms : int64, shape (containers,), in that order
-    at_start : bool, shape (containers,), in that order
+        Each container's row in the table of containers.
+    arrival_ms, departure_ms : int64, shape (containers,)
+    at_start : bool, shape (containers,)
         Whether the container ran when the replay begins.
-    exchangeable : bool, shape (containers,), in that order
-        Whether the container's time of arrival is assumed.
+    exchangeable : bool, shape (containers,)
+        Whether the container may swap its assumed time of arrival with others.
     settled_ms : int
         The time at which every container that ran at the beginning has arrived.
     over : int
@@ -57,12 +57,11 @@ class Lives:
     assumed : bool
         Whether arrivals are assumed instead of recorded.
     moment : bool
-        Whether the beginning is known only from a list of the containers that ran at one
-        moment.
+        Whether the replay begins at the moment for which the source lists running containers.
     remarks : tuple of Fact
-        Facts of the defaults that were assumed for these lives.
+        Facts of the defaults that were assumed for these times.
     resolved : mapping
-        The values that assumptions of ``auto`` were resolved to.
+        Values that the assumptions led to, by name: ``arrival_span_used_ms``.
     """
 
     times_ms: IntArray
@@ -81,20 +80,20 @@ class Lives:
 
     @property
     def begins_listed_ms(self) -> int | None:
-        """The beginning of the replay if it is the moment of a list of what ran; else None."""
+        """The beginning of the replay in milliseconds if ``moment`` is true; else None."""
         return int(self.times_ms[0]) if self.moment else None
 
     def due(self) -> tuple[IntArray, IntArray]:
-        """Return the steps between which some order of arrival may need a container's use.
+        """Return the first step, and one past the last, at which each container's use may be due.
 
-        The first array has the first such step, the second has one past the last.
+        An exchangeable container may arrive at any time, so its first step is 0.
         """
         start = np.searchsorted(self.times_ms, self.arrival_ms)
         end = np.searchsorted(self.times_ms, self.departure_ms)
         return np.where(self.exchangeable, 0, start), end
 
     def taken(self, some: IntArray) -> Lives:
-        """Return the lives of the containers at these positions."""
+        """Return the times of the containers at these positions alone."""
         each = ("order", "arrival_ms", "departure_ms", "at_start", "exchangeable")
         return dataclasses.replace(self, **{name: getattr(self, name)[some] for name in each})
 
@@ -109,9 +108,9 @@ def lives(
     """Return when each container arrives and departs in the replay, in order of arrival.
 
     The replay begins with the first sample of use, or with the first arrival if no use is recorded.
-    It ends with the latest arrival, departure or sample. A list of running containers begins with
-    the last arrival: containers that ended earlier are not in the list, so from an earlier
-    beginning the number of containers would only grow.
+    It ends with the latest arrival, departure or sample. If there is no use and the store lists
+    what ran at one moment, the replay begins with the last arrival. The list lacks containers that
+    ended earlier, so before that time it shows too few.
 
     Parameters
     ----------
@@ -244,17 +243,17 @@ def axis_from(
     *,
     assumed: tuple[int, int],
 ) -> tuple[int, IntArray, int]:
-    """Return the step, the sampling times, and the span over which the first containers arrive.
+    """Return the step, the sampling times, and the span in which the first containers arrive.
 
-    The first containers are those that run when the replay begins. The last sampling time is the
-    latest of arrivals, departures and samples of use, for folders and stores alike.
+    The first containers are those that run at ``start``, when the replay begins. The last sampling
+    time is that of the latest arrival, departure or sample, or less than a step after it.
 
     Parameters
     ----------
     leaves : float64, shape (containers,)
-        NaN where a container stays.
+        Time of departure in milliseconds, NaN where a container stays.
     assumed : tuple of int
-        The span of arrivals and the step, in milliseconds; a step of 0 takes that of the
+        The longest span of arrivals and the step, in milliseconds. A step of 0 takes that of the
         samples.
     """
     span_ms, step_ms = assumed
@@ -294,10 +293,9 @@ def _step_without_use(start: int, end: int, arrival: IntArray, leaves: FloatArra
 def between_samples(
     times_ms: IntArray, arrival_ms: IntArray, departure_ms: IntArray
 ) -> tuple[int, int]:
-    """Return how many containers come and go between two sampling times, and their share of time.
+    """Return how many containers run only between two sampling times, and their share in percent.
 
-    No sampling step shows such a container. The share is in percent of the time that all containers
-    run.
+    The share is of the time that all containers run.
     """
     after = np.append(times_ms, np.iinfo(np.int64).max)
     unseen = after[np.searchsorted(times_ms, arrival_ms)] >= departure_ms
@@ -306,11 +304,11 @@ def between_samples(
 
 
 class Seen(NamedTuple):
-    """The steps at which samples show each container; each field has the shape (containers,).
+    """The steps at which containers run, as samples show; each field has the shape (containers,).
 
-    ``first`` is the step of a container's first sample. ``start`` and ``end`` (inclusive) are the
-    steps between which the container runs: if the first or last sample is close to an edge of the
-    record, the container runs up to that edge.
+    ``first`` is the step of a container's first sample. ``start`` and ``end`` are the first and the
+    last step at which it runs. If its first or last sample is at most ``edge_steps`` from an edge
+    of the record, it runs up to that edge.
     """
 
     first: IntArray
@@ -331,11 +329,11 @@ def seen_of(first: IntArray, last: IntArray, axis: Axis, assumptions: Assumption
 def lives_of_samples(
     seen: Seen, axis: Axis, assumptions: Assumptions, rng: np.random.Generator
 ) -> Lives:
-    """Return the lives of containers that are known only from samples of their use.
+    """Return the times of containers that are known only from samples of their use.
 
     Containers that arrive at the same time come in random order. With ``arrivals='spread'`` the
-    containers that run from the start on share the span evenly. A container that would arrive after
-    its own departure arrives at its first sample instead.
+    containers that run from the start on arrive evenly over a span. If one of them departs before
+    its time in the span, it arrives at its first sample.
     """
     shuffle = rng.permutation(len(seen.first))
     arrival = axis.times_ms[seen.first].copy()

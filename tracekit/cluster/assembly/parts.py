@@ -35,6 +35,7 @@ class Used:
     Parameters
     ----------
     values : float32, shape (2, steps, columns)
+        CPU in millicores, and memory in bytes.
     column : int64, shape (containers,)
         The column of ``values`` that holds each container's use.
     unknown : bool, shape (2, containers)
@@ -42,13 +43,13 @@ class Used:
     silent : bool, shape (containers,)
         Whether neither CPU nor memory is recorded.
     held : int
-        Number of steps at which a container with samples runs and has no sample, over all
-        containers.
+        Steps at which a container with samples runs but has none, summed over containers.
     blank : int
-        Number of steps between the first and the last sample at which no container has a
-        sample.
+        Number of steps between the first and the last sample at which no container has a sample.
     background : float32, shape (2, steps, nodes)
+        Use of nodes beyond their containers, in millicores and bytes.
     reserved : int64, shape (nodes, resources), or None
+        The part of each node that requests may not use.
     further : FurtherUse
     """
 
@@ -266,7 +267,7 @@ def gangs_of(rows: pl.DataFrame) -> tuple[IntArray | None, IntArray | None]:
 
 
 def short_gangs(rows: pl.DataFrame) -> dict[str, int]:
-    """Return a fact of gangs with fewer members than they need, or no fact if there is none."""
+    """Return ``{"gangs_short_of_members": n}`` for n gangs with too few members; empty for none."""
     of = rows.drop_nulls("gang").group_by("gang").agg(pl.len(), pl.col("gang_minimum").max())
     short = of.filter(pl.col("gang_minimum") > pl.col("len")).height
     return {"gangs_short_of_members": short} if short else {}

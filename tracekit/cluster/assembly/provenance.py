@@ -47,13 +47,12 @@ def provenance_of(
     assumptions: SizedAssumptions,
     shut_out: list[tuple[int, str]],
 ) -> Provenance:
-    """Return the origins, the counts and the facts that a workload of listed containers rests on.
+    """Return where the numbers of a workload of listed containers come from, with counts and facts.
 
     Parameters
     ----------
     shut_out : list of (int, str)
-        Containers that are left out because every node is closed to them: position, and the
-        reason.
+        Containers that are left out because every node is closed to them: position, and the reason.
     """
     return Provenance(
         quantities=_quantities(store, replayed, used, assumptions),

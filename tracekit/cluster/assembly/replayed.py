@@ -36,10 +36,11 @@ _MANY = 0.5
 def without_waiting(
     store: Store, sizes: Sizes, life: Lives, assumptions: SizedAssumptions
 ) -> tuple[Lives, tuple[Fact, ...], bool]:
-    """Return the lives without containers that waited throughout in production, and facts of them.
+    """Return ``life`` without containers that never had a node in production, and facts of them.
 
     Production did not carry this load, so a policy that places it could not be compared with
-    production. The third value says whether containers that waited are to be placed instead.
+    production. The assumption ``waiting`` may keep these containers. The third value is then True
+    if the source states for every container whether it has a node.
     """
     rows = sizes.containers[life.order]
     waiting = rows.select(waits()).to_series().to_numpy()
@@ -53,9 +54,9 @@ def without_waiting(
 
 
 def without_gated(sizes: Sizes, life: Lives) -> tuple[Lives, int]:
-    """Return the lives without gated containers, and the number of gated ones.
+    """Return ``life`` without containers behind a scheduling gate, and the number of these.
 
-    No scheduler may place a gated container yet.
+    No scheduler may place such a container yet.
     """
     is_gated = sizes.containers[life.order].select(gated()).to_series().to_numpy()
     return (life.taken(np.flatnonzero(~is_gated)) if is_gated.any() else life), int(is_gated.sum())
@@ -76,16 +77,16 @@ def _left_out(share: float, assumptions: SizedAssumptions, *, says_so: bool) -> 
 def without_lacking(
     store: Store, sizes: Sizes, life: Lives
 ) -> tuple[Lives, tuple[tuple[int, str], ...]]:
-    """Return the lives without containers that request what no node has, and these containers.
+    """Return ``life`` without containers that request a resource that no node has, and these.
 
-    Kubernetes lists all resources of a node. If a container with such a request ran all the same,
-    the amounts of nodes are not recorded, and the container stays. If no container were left, all
-    stay.
+    This applies only to lists of Kubernetes, which name all resources of nodes. A resource is
+    ignored if any container that requests it has a node, because the amounts of nodes are then not
+    recorded. If no container were left, all stay.
 
     Returns
     -------
     Lives, tuple of (int, str)
-        The row of each such container in ``sizes.containers``, and the resource.
+        The row of each container left out in ``sizes.containers``, and the resource.
     """
     if not never_ran.says_so(store) or not sizes.nodes.height:
         return life, ()
@@ -107,7 +108,7 @@ def without_lacking(
 
 
 def placeable(life: Lives, amounts: Amounts) -> tuple[Lives, tuple[int, ...]]:
-    """Return the lives without containers that are too large for every node, and these containers.
+    """Return ``life`` without containers that are too large for every node, and the rows of these.
 
     Neither a policy nor production can place such a container, and a lower bound on nodes that
     counts it would be useless. If no container were left, all stay, so that the error can say why.
@@ -149,7 +150,7 @@ def lacking_remark(sizes: Sizes, lacking: tuple[tuple[int, str], ...]) -> tuple[
 
 
 def barred_now(constraints: Constraints | None, ran: IntArray) -> list[tuple[int, str]]:
-    """Return the containers whose own node is closed to them now, each with the reason.
+    """Return the containers that run on a node that is closed to them now, each with the reason.
 
     Kubernetes evicts no container because of a selector, and for few taints, so such a container
     stays where it is. Only reasons that do not depend on other containers count.
@@ -182,7 +183,7 @@ def _why(parts: Sequence[Constraint], index: int, node: int, nodes: int) -> str:
 def barred_remark(
     barred: Sequence[tuple[int, str]], ran: IntArray, ids: Sequence[str], nodes: Sequence[str]
 ) -> tuple[Fact, ...]:
-    """Return a fact of these containers, which names the first one's node and why it is closed."""
+    """Return a fact of the containers in ``barred``, with the node and reason of the first."""
     if not barred:
         return ()
     at, why = barred[0]
@@ -205,8 +206,8 @@ class Replayed:
     rows : DataFrame
         The row of each container in the table ``container``.
     where, recorded : int64, shape (containers,)
-        The node that each container ran on, -1 where it is not known. ``recorded`` is -1
-        everywhere if the nodes of most containers are not known.
+        The node that each container ran on, -1 where it is not known. ``recorded`` is -1 everywhere
+        if the nodes of most containers are not known.
     request : int64, shape (containers, resources)
     gated : int
         Number of containers left out because no scheduler may place them yet.
@@ -217,7 +218,7 @@ class Replayed:
     too_large : tuple of int
         Rows of ``sizes.containers`` that are left out because they fit on no node.
     lacking : tuple of (int, str)
-        Rows that are left out because they request a resource that no node has, with this
+        Rows of ``sizes.containers`` that are left out for a resource that no node has, and this
         resource.
     """
 

@@ -34,27 +34,28 @@ _REJECTS = """tracekit query STORE "FROM reject WHERE \\"table\\" = 'container'\
 
 @dataclass(frozen=True, kw_only=True)
 class Sizes:
-    """The sizes that a store records.
+    """The tables of a store that state nodes, containers and their sizes; ``sizes_of`` reads them.
 
     Attributes
     ----------
     nodes : DataFrame
-        A row for each node of the table ``node``, as it is when the replay begins, in the order
-        of the source. Where the source states sizes, a node without one is set aside.
+        A row for each node of the table ``node``, as it is when the replay begins, in the order of
+        the source, without ``set_aside``.
     capacity : DataFrame
-        Rows of ``node_resource`` for these nodes, of whole nodes and of cells.
+        Rows of ``node_resource`` for these nodes, of whole nodes and of NUMA cells.
     containers : DataFrame
-        The table ``container``, in order of arrival, then of the source.
+        The last row of each container in ``container``, by time, then in the source's order.
     requests : DataFrame
         The table ``container_resource``: the first row of each container and resource.
     rules : DataFrame
         The table ``sharing_rule``.
     set_aside : Series
-        Names of the nodes that are set aside, also of those without any record.
+        Names of nodes left out: without a size, or without use and containers, where others have
+        them.
     unmeasured : int
         Number of nodes without recorded use, where other nodes have use.
     unlisted : int
-        Number of containers that have a request and no row in ``container``; it is left out.
+        Number of containers left out because they have a request and no row in ``container``.
     """
 
     nodes: pl.DataFrame
@@ -96,12 +97,12 @@ def _rows(store: Store, table: str) -> int:
 
 
 def sizes_of(store: Store) -> Sizes:
-    """Read the tables.
+    """Read the nodes, containers and sizes of a store.
 
     Raises
     ------
     TracekitError
-        When most containers that ask for something are not listed.
+        When most containers with a request are not listed, or no node states both CPU and memory.
     """
     containers = read(store, "container").sort("time_ms", "position", "container")
     containers = containers.unique("container", keep="last", maintain_order=True)
@@ -176,7 +177,7 @@ _MILLIONTHS = 1_000_000
 
 @dataclass(frozen=True, kw_only=True)
 class Amounts:
-    """Capacities and requests by column.
+    """Capacities of nodes and requests of containers, with a column for each resource.
 
     Parameters
     ----------
@@ -218,7 +219,7 @@ def amounts_of(
     Raises
     ------
     TracekitError
-        For a resource that ``resources`` names and no container requests.
+        When the assumption ``resources`` names one that no container requests or no node has.
     """
     requested = in_columns(sizes.requests, assumptions, ("request", "limit"))
     have = in_columns(sizes.capacity, assumptions, ("amount",))
@@ -257,7 +258,10 @@ def _whole(amounts: FloatArray) -> IntArray:
 def in_columns(
     rows: pl.DataFrame, assumptions: SizedAssumptions, values: Sequence[str]
 ) -> pl.DataFrame:
-    """Return the rows with the workload's ``column`` of each, and values in the column's unit."""
+    """Return rows of resources with the workload's ``column`` of each, and values in its unit.
+
+    ``values`` names the converted columns: 2 cores of ``cpu`` become 2000 of ``cpu_milli``.
+    """
     pairs = rows.select("resource", "unit").unique()
     wanted = [_column(r, u or "", assumptions) for r, u in pairs.iter_rows()]
     factors = pairs.with_columns(

@@ -23,12 +23,14 @@ _FRACTIONS = ("cpu_fraction", "memory_fraction")
 
 @dataclass(frozen=True, kw_only=True)
 class Recorded:
-    """The tables that record use of nodes or containers: amounts, fractions of sizes, or both.
+    """The names of the tables that record the use of an entity, which is node or container.
+
+    ``amounts`` is a table of amounts, and ``fractions`` one of fractions of sizes, empty for none.
 
     Parameters
     ----------
     prefix : str
-        The prefix of the names of its resources.
+        Rows of ``amounts`` count only if their resource begins with this text, which is cut off.
     """
 
     entity: str
@@ -44,12 +46,13 @@ class Use:
     Parameters
     ----------
     values : float32, shape (2, steps, measured ids)
+        CPU in millicores, and memory in bytes.
     measured : bool, shape (ids,)
         Whether any use of the entity is recorded.
     lacking : bool, shape (2, ids)
         Whether the CPU, or the memory, of a measured entity is not recorded.
     held : int
-        Number of steps at which an entity runs and has no sample; 0 if lives are not given.
+        Steps at which an entity runs without a sample, over all entities; 0 without ``lives_ms``.
     blank : int
         Number of steps between the first and the last sample at which no entity has a sample.
     """
@@ -67,9 +70,9 @@ BACKGROUND = Recorded(entity="node", amounts="node_amount", prefix="background_"
 
 
 def measured(store: Store, recorded: Recorded) -> Measured | None:
-    """Return the span of recorded use.
+    """Return the span of recorded use, or None if no use is recorded.
 
-    Return None if no use is recorded, and for nodes whose use is recorded at a single moment.
+    Amounts of nodes are ignored where they cover too little of the time of containers' samples.
     """
     aside = recorded == NODES and is_moment(store.manifest)
     entries = [
@@ -104,9 +107,9 @@ def use_of(
     ----------
     ids : the entities whose use is wanted
     size : int64, shape (ids, 2)
-        The amount of which recorded fractions are parts.
+        The millicores and bytes that a recorded fraction of 1.0 stands for.
     instead : float32, shape (ids, 2), optional
-        The use of CPU or memory that stands in where only the other one is recorded; 0 if not
+        The assumed CPU and memory of an entity of which only the other one is recorded; 0 if not
         given.
     lives_ms : pair of int64, shape (ids,), optional
         Arrival and departure of each entity.
@@ -154,6 +157,8 @@ def sampled(
     assumptions: SizedAssumptions,
 ) -> tuple[Float32Array, BoolArray]:
     """Return the last sample in each step, in millicores and bytes, and which ids have a sample.
+
+    ``size`` is as in ``use_of``.
 
     Returns
     -------
@@ -233,7 +238,10 @@ def _pieces(store: Store, recorded: Recorded, columns: tuple[str, ...]) -> Itera
 
 
 def row_groups(store: Store, table: str, columns: tuple[str, ...]) -> Iterator[pl.DataFrame]:
-    """Yield the row groups that sources recorded, without rows that ingest derived from others."""
+    """Yield each row group of a table's files as a frame, except of files that ingest derived.
+
+    Rows without a key are left out.
+    """
     for path in store.stated_files(table):
         with parquet_file(path) as file:
             for group in range(file.num_row_groups):
@@ -244,12 +252,12 @@ def row_groups(store: Store, table: str, columns: tuple[str, ...]) -> Iterator[p
 
 
 def positions_of(store: Store, recorded: Recorded, ids: pl.Series) -> IntArray:
-    """Return the position among ``ids`` of each key of the store, -1 for a key without one."""
+    """Return the position in ``ids`` for each integer key of the store, -1 if it is not there."""
     return positions_in(ids_of(store, recorded.entity), ids)
 
 
 def positions_in(names: pl.Series, among: pl.Series | Sequence[str]) -> IntArray:
-    """Return the position of each name among these names, -1 for a null or another name."""
+    """Return the position in ``among`` of each name, -1 for null and for a name not there."""
     index = pl.DataFrame(
         {"id": among, "at": np.arange(len(among))}, schema_overrides={"id": pl.String}
     )

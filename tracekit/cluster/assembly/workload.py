@@ -50,6 +50,7 @@ def nodes_of(store: Store, replayed: Replayed, reserved: IntArray | None) -> Nod
     Parameters
     ----------
     reserved : int64, shape (nodes, resources), optional
+        The part of each node that requests may not use.
     """
     ids, capacity, listed = tuple(replayed.nodes), replayed.amounts.capacity, replayed.sizes.nodes
     if not listed.height:
@@ -116,16 +117,15 @@ def _first(labels: Labels, *names: str) -> list[str | None]:
 
 
 def with_node_lives(load: Workload, store: Store, nodes: pl.DataFrame, life: Lives) -> Workload:
-    """Return the workload with nodes closed before they came, while away and after they left.
+    """Return the workload with each node closed before it came, while it is away and after it left.
 
     Parameters
     ----------
     nodes : DataFrame
-        First row of each node in the table ``node``, in the order of the workload. A node was
-        there from its first row on, or from the first container that ran there, if that is
-        earlier.
+        First row of each node in the table ``node``, in the order of the workload. A node came with
+        this row, or with the first container that ran there, if that is earlier.
     life : Lives
-        Lives of the workload's containers, in the workload's order.
+        Times of the workload's containers, in the workload's order.
     """
     if not nodes.height:
         return load
@@ -278,13 +278,12 @@ def assembled(
     rules: Rules,
     provenance: Provenance,
 ) -> Workload:
-    """Return the workload made of its five parts.
-
-    It serves both stores that list containers and stores with usage alone.
+    """Return the workload of these parts, for stores that list containers and for usage alone.
 
     Parameters
     ----------
     reserved : int64, shape (nodes, resources), optional
+        The part of each node that requests may not use.
     """
     return Workload(
         name=store.name,
