@@ -28,13 +28,14 @@ from tracekit.cluster.constraints.reasons import Reasons, of_selectors, of_taint
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Allowed(Constraint):
-    """Nodes that are open to classes of containers, whatever else runs there.
+    """The nodes that selectors or taints leave open to each container, whatever else runs there.
 
     Parameters
     ----------
     of : int64, shape (containers,)
         The class of each container; -1 may run anywhere.
     mask : bool, shape (classes, nodes)
+        Whether the node is open to containers of the class.
     reasons : Reasons, optional
         The reasons that close nodes.
     """
@@ -67,16 +68,19 @@ class Allowed(Constraint):
         return replace(self, mask=self.mask[:, nodes], reasons=why)
 
     def why(self, index: int, nodes: int) -> dict[Reason, BoolArray]:
-        """Return the reasons that close these nodes to a container, if reasons are kept."""
+        """Return each reason that closes nodes to a container, with the mask of these nodes.
+
+        Without ``reasons`` the one reason is the name of the constraint.
+        """
         return self.reasons.closed(index) if self.reasons else super().why(index, nodes)
 
     def keeper(self, nodes: int) -> AllowedKeeper:
-        """Return the keeper of open nodes, which do not change during a replay."""
+        """Return the state for one replay on this number of nodes; placements do not change it."""
         return AllowedKeeper(self, nodes)
 
 
 class AllowedKeeper:
-    """The keeper of open nodes by class, which do not change during a replay."""
+    """The open nodes of each class in a replay; placements do not change them."""
 
     def __init__(self, allowed: Allowed, nodes: int) -> None:
         self._of = allowed.of.tolist()
@@ -84,7 +88,7 @@ class AllowedKeeper:
         self._rows = np.concatenate([allowed.mask, everywhere(nodes)[None]])
 
     def open(self, index: int) -> BoolArray:
-        """Return the nodes of the container's class."""
+        """Return the mask of nodes that are open to the container's class, shape (nodes,)."""
         return np.asarray(self._rows[self._of[index]])
 
     def add(self, index: int, node: int) -> None:
@@ -95,7 +99,7 @@ class AllowedKeeper:
 
 
 class Suited:
-    """The nodes that containers' selectors select, and the nodes whose taints containers tolerate.
+    """For each container, the nodes that its selector selects, and those whose taints it tolerates.
 
     Parameters
     ----------
@@ -119,13 +123,13 @@ class Suited:
         self._bearing = np.where(bearing < 0, len(self._tolerated), bearing)
 
     def selectors(self) -> Allowed | None:
-        """Return the constraint that selectors make."""
+        """Return the constraint that selectors make, or None if they close no node."""
         allowed = _allowed("selector", self._asking, self._selected, self._nodes)
         why = of_selectors(self._labels, self._asking, self._alternatives, self._nodes)
         return None if allowed is None else replace(allowed, reasons=why)
 
     def taints(self) -> Allowed | None:
-        """Return the constraint that taints make."""
+        """Return the constraint of taints and of closed nodes, or None if they close no node."""
         if not any(self._taints) and not self._closed.any():
             return None
         masks = [self._borne(tolerated) for tolerated in (*self._tolerated, ())]

@@ -33,9 +33,10 @@ EVERY = "*"
 
 @dataclass(frozen=True)
 class Whom:
-    """A selection of containers by namespaces and by requirements, all of which must be met.
+    """A selection of containers by namespace, ``*`` for all, and by requirements on their labels.
 
-    If ``asks`` is None, no container is selected.
+    A container must meet every requirement in ``asks``. If ``asks`` is None, no container is
+    selected.
     """
 
     namespaces: tuple[str, ...]
@@ -44,7 +45,7 @@ class Whom:
 
 @dataclass(frozen=True, kw_only=True)
 class Rule:
-    """A container's requirement about other containers.
+    """A container's term of pod affinity, pod anti-affinity or topology spread.
 
     Parameters
     ----------
@@ -52,10 +53,11 @@ class Rule:
     by : str
         The label of nodes whose values are the domains, ``topologyKey``.
     whom : Whom
+        The containers that are counted in each domain.
     skew, least : int
         Of a spread: ``maxSkew``, ``minDomains``.
     selector, taints : bool
-        Whether domains hold only nodes that the container's selector selects, or whose taints
+        Of a spread: whether only nodes count that the container's selector selects, or whose taints
         it tolerates.
     """
 
@@ -162,11 +164,12 @@ def _port(text: str) -> Port:
 
 
 class Wearers:
-    """The distinct pairs of namespace and labels that containers have.
+    """An index of namespaces and labels: ``meeting(whom)`` returns which a ``Whom`` selects.
 
     Parameters
     ----------
     worn : sequence of (namespace, labels)
+        The distinct pairs of containers. ``meeting`` returns positions, ascending.
     """
 
     def __init__(self, worn: Sequence[tuple[str, Mapping[str, str]]]) -> None:

@@ -33,7 +33,7 @@ def cells_of(
     capacity: IntArray,
     whole: Mapping[str, float],
 ) -> Cells | None:
-    """Return the room in NUMA cells.
+    """Return the constraint on NUMA cells; ``constraints_of`` explains the parameters.
 
     Return None unless some container is bound to cells and some node has cells.
     """
@@ -108,17 +108,17 @@ def constraints_of(
         ``domain``, ``zone``, ``platform``, ``labels``, ``taints``, ``state`` (a node that is
         ``closed`` has Kubernetes' taint of such nodes).
     cells : DataFrame, optional
-        Rows of ``node_resource`` that are valid at the start; those of whole nodes are left
-        out. A node without cells of its own is one cell.
+        Rows of ``node_resource`` that are valid at the start; those of whole nodes are left out. A
+        node without cells of its own is one cell.
     containers : DataFrame
         A row per container, in the order of the workload: ``container`` and, where known,
         ``service``, ``selector``, ``tolerations``, ``daemon``, ``apart``, ``apart_domain``,
         ``apart_most``, ``together``, ``together_domain``, ``numa_cells``, ``namespace``,
         ``labels``, ``rules``, ``host_ports``. A daemon runs on its node whatever selectors and
-        taints say. Groups keep apart and stay together by node, unless the table names another
-        domain; any label may be one.
+        taints say. The domain of a group in ``apart`` or ``together`` is a node, or a value of the
+        label that ``apart_domain`` or ``together_domain`` names.
     rules : DataFrame, optional
-        ``holder``, ``guest``, ``most``.
+        ``holder``, ``guest``, ``most``; see ``sharing``.
     request : int64, shape (containers, 2 or more)
         The workload's; cpu_milli and memory_bytes first.
     capacity : int64, shape (nodes, 2 or more)

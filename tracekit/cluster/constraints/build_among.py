@@ -42,9 +42,9 @@ class Stated:
         The position of each container's rules in ``rules``, -1 for none.
     rules : list of tuple of Rule
     first : list of int
-        For each statement, a container that makes it.
+        For each entry of ``rules``, the first container that states it.
     worn : int64, shape (containers,)
-        The position of each container's labels in ``wearers``.
+        The position of each container's namespace and labels in ``wearers``.
     wearers : Wearers
     """
 
@@ -57,7 +57,13 @@ class Stated:
     def classes(
         self, states: Sequence[Numbers], whom: Sequence[Sequence[Whom]]
     ) -> tuple[IntArray, IntArray, IntArray]:
-        """Return the classes of containers, as ``classes_of`` returns them, for these rules."""
+        """Return classes of containers, as ``classes_of`` does.
+
+        Parameters
+        ----------
+        states : for each entry of ``rules``, the numbers of its rules
+        whom : for each rule, the selections that must all select a member
+        """
         meant: defaultdict[int, list[int]] = defaultdict(list)
         for rule, those in enumerate(whom):
             selected = self.wearers.meeting(those[0])
@@ -73,7 +79,7 @@ class Stated:
 def classes_of(
     statement: IntArray, states: Sequence[Numbers], worn: IntArray, meant: Sequence[Numbers]
 ) -> tuple[IntArray, IntArray, IntArray]:
-    """Return classes of containers that state the same rules and are selected by the same rules.
+    """Return classes of containers that state the same rules and are members of the same rules.
 
     Returns
     -------
@@ -82,8 +88,9 @@ def classes_of(
     Parameters
     ----------
     statement, worn : int64, shape (containers,)
-        The position of each container in ``states`` and in ``meant``; a statement of -1 is
-        none.
+        The position of each container in ``states``, -1 for none, and in ``meant``.
+    states, meant : sequence of tuple of int
+        Numbers of the rules that are stated, and of the rules that count a member.
     """
     pairs, of = np.unique(np.stack([statement, worn]), axis=1, return_inverse=True)
     class_of: dict[tuple[Numbers, Numbers], int] = {((), ()): -1}
@@ -97,7 +104,7 @@ def classes_of(
 
 
 def stated_in(containers: pl.DataFrame) -> Stated | None:
-    """Return what the columns namespace, labels and rules state.
+    """Return the rules and labels in the columns rules, namespace and labels.
 
     Return None if no container states a rule.
     """

@@ -24,19 +24,19 @@ Taken = list[tuple[int, int, int]]
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Cells(Constraint):
-    """The cells of nodes, and the number of cells that each container is bound to.
+    """The NUMA cells of nodes. A container bound to k cells puts an equal part on each of k cells.
 
     Parameters
     ----------
     capacity : int64, shape (nodes, cells, 2)
         cpu_milli and memory_bytes; 0 of both where a node has fewer cells than others.
     request : int64, shape (containers, 2)
-        The first two columns of the workload's.
+        cpu_milli and memory_bytes of the whole container.
     numa_cells : int64, shape (containers,)
-        0 for a container that is not bound to cells.
+        The number k for each container; 0 for a container that is not bound to cells.
     cell : {'first', 'tight'}
-        Which of the fitting cells is taken: the lowest number, or the one with the least CPU
-        left afterwards, ties to the lower number.
+        Which of the fitting cells is taken: the lowest number, or the one with the least CPU left
+        afterwards, ties to the lower number.
     """
 
     only_closes: ClassVar[bool] = True
@@ -78,11 +78,11 @@ class Cells(Constraint):
         return replace(self, capacity=self.capacity[nodes])
 
     def choosing(self, cell: CellChoice) -> Self:
-        """Return a copy that chooses cells in this way."""
+        """Return the constraint with ``cell`` as the way to choose among fitting cells."""
         return replace(self, cell=cell)
 
     def keeper(self, nodes: int) -> CellsKeeper:
-        """Return the keeper of the room that is left in each cell."""
+        """Return the free amounts of all cells for one replay, before any placement."""
         return CellsKeeper(self, nodes)
 
     def why(self, index: int, nodes: int) -> dict[Reason, BoolArray]:
@@ -95,7 +95,7 @@ class Cells(Constraint):
 
 
 class CellsKeeper:
-    """The room that is left in each cell during a replay, and the cells that each container got."""
+    """The free amounts of NUMA cells during a replay, and the cells that each container takes."""
 
     def __init__(self, cells: Cells, nodes: int) -> None:
         self._cells = cells
@@ -112,7 +112,7 @@ class CellsKeeper:
         return view
 
     def open(self, index: int) -> BoolArray:
-        """Return which nodes have enough cells with room for the container's parts."""
+        """Return the mask of nodes that have enough cells with room for a part, shape (nodes,)."""
         bound = self._bound(index)
         if not bound:
             return self._everywhere
@@ -123,7 +123,7 @@ class CellsKeeper:
         return np.asarray(room.any(axis=0) if bound == 1 else room.sum(axis=0) >= bound)
 
     def add(self, index: int, node: int) -> None:
-        """Take room of cells for a container that starts on a node."""
+        """Subtract a container that starts on a node from the free amounts of the node's cells."""
         bound = self._bound(index)
         taken = self._parts(index, node, bound) if bound else self._anywhere(index, node)
         self._got[index] = taken
@@ -132,7 +132,7 @@ class CellsKeeper:
             self._free[cell, 1, node] -= memory
 
     def remove(self, index: int, node: int) -> None:
-        """Give the cells of a node back the room that a container took."""
+        """Add back to the cells the amounts that ``add`` subtracted for the container."""
         for cell, cpu, memory in self._got.pop(index):
             self._free[cell, 0, node] += cpu
             self._free[cell, 1, node] += memory

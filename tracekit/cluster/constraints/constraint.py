@@ -47,7 +47,7 @@ class Keeper(Protocol):
     """
 
     def open(self, index: int) -> BoolArray:
-        """Return the nodes that are open to a container, shape (nodes,).
+        """Return the mask of nodes that are open to a container, shape (nodes,).
 
         Callers must not write to the array.
         """
@@ -61,13 +61,13 @@ class Keeper(Protocol):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Constraint:
-    """Base of every kind of constraint.
+    """Base class of constraints, which say for each container of a workload which nodes are open.
 
     Attributes
     ----------
     label : str
-        The kind: selector, taints, apart, together, affinity, anti-affinity, spread, ports,
-        rules on sharing, NUMA cells.
+        The kind: selector, taints, apart, together, affinity, anti-affinity, spread, ports, rules
+        on sharing, NUMA cells.
     fixed : bool
         Whether the nodes open to a container do not depend on placements.
     only_closes : bool
@@ -118,19 +118,22 @@ class Constraint:
         raise NotImplementedError
 
     def choosing(self, cell: CellChoice) -> Self:  # noqa: ARG002 - only cells are chosen
-        """Return the constraint under a policy that chooses cells in this way."""
+        """Return the constraint for a policy that chooses NUMA cells by ``cell``."""
         return self
 
     def keeper(self, nodes: int) -> Keeper:
-        """Return the keeper for one replay on this number of nodes."""
+        """Return the state for one replay on this number of nodes, before any placement."""
         raise NotImplementedError
 
     def apart(self) -> Iterator[tuple[IntArray, int]]:
-        """Yield sets of containers, each with the most of them that one node takes at a time."""
+        """Yield positions of containers, with the number of them that one node takes at a time."""
         return iter(())
 
     def why(self, index: int, nodes: int) -> dict[Reason, BoolArray]:
-        """Return the reasons that close these nodes to a container while nothing runs."""
+        """Return the reasons that close nodes to a container while nothing runs, with their masks.
+
+        ``nodes`` is the number of nodes. A mask has the shape (nodes,).
+        """
         return {Reason("", self.name): ~self.keeper(nodes).open(index)}
 
 
@@ -144,9 +147,8 @@ def everywhere(nodes: int) -> BoolArray:
 def domains_on(domain: IntArray, nodes: IntArray) -> IntArray:
     """Return the domains of the nodes at these positions.
 
-    A position that is given again stands for a further node like that one.
-
-    If every node is a domain of its own, as with host names, a further node is a new domain.
+    A position that occurs again stands for a copy of the node. The copy is in the same domain, or
+    in a new one if every node is a domain of its own, as with host names.
 
     Parameters
     ----------

@@ -24,7 +24,7 @@ from tracekit.cluster.constraints.labels import COLUMNS
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Constraints:
-    """The constraints of a workload. Each has an entry per container, in the workload's order."""
+    """All constraints of a workload. A node is open to a container if every part leaves it open."""
 
     parts: tuple[Constraint, ...]
 
@@ -47,7 +47,7 @@ class Constraints:
         return Constraints(parts=tuple(part.on(nodes) for part in self.parts))
 
     def without(self, lifted: frozenset[str]) -> Constraints | None:
-        """Return the constraints without those that have these labels, or None if none is left.
+        """Return the constraints but those whose labels are in ``lifted``, or None if none is left.
 
         The constraint on NUMA cells always stays.
         """
@@ -55,7 +55,7 @@ class Constraints:
         return Constraints(parts=left) if left else None
 
     def keeper(self, nodes: int, cell: CellChoice = "first") -> ConstraintsKeeper:
-        """Return the keeper for one replay, under a policy that chooses cells in this way."""
+        """Return the state for one replay of a policy that chooses NUMA cells by ``cell``."""
         return ConstraintsKeeper([part.choosing(cell) for part in self.parts], nodes)
 
     def kind(self, index: int) -> Hashable:
@@ -106,7 +106,7 @@ class ConstraintsKeeper:
         self._nodes = nodes
 
     def open(self, index: int) -> BoolArray | None:
-        """Return the nodes that are open to a container, shape (nodes,).
+        """Return the mask of nodes that are open to a container, shape (nodes,).
 
         Return None if there are no constraints.
         """
@@ -117,7 +117,7 @@ class ConstraintsKeeper:
         return open_nodes
 
     def closed(self, index: int) -> list[tuple[str, BoolArray]]:
-        """Return the nodes that each constraint closes to a container, by the constraint's name."""
+        """Return each constraint's name, with the mask of nodes that it closes to a container."""
         return [
             (name, ~keeper.open(index))
             for name, keeper in zip(self._names, self._keepers, strict=True)
@@ -135,7 +135,7 @@ class ConstraintsKeeper:
 
     @property
     def free_cells(self) -> IntArray | None:
-        """Room left in each cell, shape (nodes, cells, 2), read-only; None without cells."""
+        """Free millicores and bytes, shape (nodes, cells, 2), read-only; None without cells."""
         of_cells = [one for one in self._keepers if isinstance(one, CellsKeeper)]
         return of_cells[0].free if of_cells else None
 
@@ -192,8 +192,8 @@ def written_of(
     containers, nodes : DataFrame
         Rows of the tables in the order of the workload.
     begin_ms : int, optional
-        The beginning of a replay that starts at the moment of a list of running containers;
-        None if times are as recorded.
+        The beginning of a replay that starts at the moment of a list of running containers. Times
+        of creation are then moved so that ages are those at that moment.
     """
     if containers["eviction"].null_count() == containers.height or not nodes.height:
         return None

@@ -35,7 +35,10 @@ def texts_of(frame: pl.DataFrame, column: str) -> list[str]:
 
 
 def numbered(keys: Sequence[Hashable]) -> tuple[IntArray, list[int]]:
-    """Return a number for each distinct key, -1 for None, and the first position of each number."""
+    """Return a number for each key, and the position at which each number occurs first.
+
+    The number of None is -1. ``["b", None, "b", "a"]`` gives [0, -1, 0, 1], and positions [0, 3].
+    """
     number: dict[Hashable, int] = {None: -1}
     of = [number.setdefault(key, len(number) - 1) for key in keys]
     first: dict[int, int] = {}
@@ -45,7 +48,7 @@ def numbered(keys: Sequence[Hashable]) -> tuple[IntArray, list[int]]:
 
 
 def read_text(read: Callable[[str], T], frame: pl.DataFrame, at: int, column: str) -> T:
-    """Return what ``read`` makes of a row's text.
+    """Return the result of ``read`` for the text in the row ``at`` of a column.
 
     Raises
     ------
@@ -65,7 +68,7 @@ def read_text(read: Callable[[str], T], frame: pl.DataFrame, at: int, column: st
 def statements(
     frame: pl.DataFrame, column: str, read: Callable[[str], T], but: BoolArray | None = None
 ) -> tuple[IntArray, list[T]]:
-    """Return the position of each row's text among the distinct texts, and what these say.
+    """Return each row's position among a column's distinct texts, and ``read`` of each such text.
 
     The position is -1 for a row without a text, and for rows that ``but`` marks.
     """
@@ -94,7 +97,7 @@ class Requirement:
 
 
 class Labels:
-    """The labels of nodes, label by label.
+    """The labels of all nodes; ``meets(requirement)`` returns the mask of nodes that meet it.
 
     Parameters
     ----------
@@ -169,7 +172,7 @@ def alternatives(selector: str) -> list[list[Requirement]]:
 
 
 def selected(labels: Labels, selector: Sequence[Sequence[Requirement]], nodes: int) -> BoolArray:
-    """Return the nodes that a selector selects.
+    """Return the mask of nodes that a selector selects, shape (nodes,).
 
     An alternative without requirements selects no node.
     """

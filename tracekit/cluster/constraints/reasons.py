@@ -23,14 +23,14 @@ _MOST = 1024
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Reasons:
-    """The reasons that close nodes to containers, by what the containers state.
+    """The reasons why the selectors or the tolerations of containers close nodes to them.
 
     Parameters
     ----------
     of : int64, shape (containers,)
-        The position of each container's statement, -1 for none.
+        The row in ``holds`` of each container's selector or tolerations, -1 for none.
     holds : bool, shape (statements, reasons)
-        Which reasons apply to each statement.
+        Which reasons apply to each distinct selector or list of tolerations.
     distinct : tuple of Reason
     masks : bool, shape (reasons, nodes)
         The nodes that each reason closes.
@@ -50,7 +50,7 @@ class Reasons:
         return replace(self, masks=self.masks[:, nodes])
 
     def closed(self, index: int) -> dict[Reason, BoolArray]:
-        """Return each reason that closes some of these nodes to a container, with those nodes."""
+        """Return each reason that closes nodes to a container, with the mask of these nodes."""
         if self.of[index] < 0:
             return {}
         mine = np.flatnonzero(self.holds[self.of[index]]).tolist()
@@ -94,9 +94,10 @@ def of_taints(
     ----------
     of : int64, shape (containers,)
         The position of each container's list of tolerations, -1 if it tolerates all taints.
-    borne : for each list of tolerations, which of the taints it tolerates
-    taints : the distinct taints; None stands for a node that takes nothing new
+    borne : for each list of tolerations, whether it tolerates each of the taints
+    taints : the distinct taints; None stands for that of a cordoned node
     has : bool, shape (taints, nodes)
+        Whether the node has the taint.
     """
     made = _Made(has.shape[1])
     every = [

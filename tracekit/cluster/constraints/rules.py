@@ -37,26 +37,28 @@ Bound = Literal["most", "least", "even"]
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class CountRules(Constraint):
-    """Rules of one kind, as tables.
+    """Rules of one kind as tables. Some containers hold a rule, and some are its members.
+
+    The module says what each bound demands of the number of members in a domain.
 
     Parameters
     ----------
     label : str
-        The name of the kind where it closed a node.
+        The name of the kind in reports of closed nodes.
     bound : {'most', 'least', 'even'}
     of : int64, shape (containers,)
-        The class of each container; containers of one class hold the same rules and are members
-        of the same rules. -1 for a container without rules.
+        The class of each container; containers of one class hold the same rules and are members of
+        the same rules. -1 for a container without rules.
     states, meant : int64, shape (pairs, 2)
-        Pairs of class and rule: the rules that a class holds, and the rules that it is a member
-        of.
+        Pairs of class and rule: the rules that a class holds, and those that it is a member of.
     table : int64, shape (rows, 5)
-        Rule, row of ``domain``, row of the nodes that count, count, domains. If a ``most`` is
-        above 0, all holders of its rule are members, or none is.
+        A rule, its row of ``domain``, the row of ``domain`` with the nodes that count, and the
+        numbers ``count`` and ``domains`` of the module. If a ``most`` has a ``count`` above 0, all
+        holders of its rule are members, or none is.
     domain : int64, shape (domain rows, nodes)
         The domain of each node; -1 for none, or for a node that does not count.
     by : str
-        The name of the domains, if a kind has one: node, rack, domain, zone, or a label.
+        The kind of all domains, if there is one: node, rack, domain, zone, or a label.
     """
 
     label: str
@@ -75,7 +77,7 @@ class CountRules(Constraint):
 
     @functools.cached_property
     def kinds(self) -> IntArray:
-        """The class of each container with a rule, or that a ``most`` counts; -1 for all others."""
+        """The class of each container that holds a rule, or that a ``most`` counts; else -1."""
         if self.bound == "most":
             return self.of
         return np.where(np.isin(self.of, self.states[:, 0]), self.of, -1)
@@ -102,7 +104,7 @@ class CountRules(Constraint):
         return replace(self, domain=np.array(rows, dtype=np.int64).reshape(-1, len(nodes)))
 
     def apart(self) -> Iterator[tuple[IntArray, int]]:
-        """Yield containers that hold a ``most`` rule and are its members, and their limit."""
+        """Yield the holders of a ``most`` rule that are its members, and how many a node takes."""
         if self.bound != "most":
             return
         both = _grouped((rule, of) for of, rule in sorted(_pairs(self.states) & _pairs(self.meant)))
@@ -115,19 +117,19 @@ class CountRules(Constraint):
                 yield np.concatenate(those), count + 1
 
     def keeper(self, nodes: int) -> RulesKeeper:
-        """Return the keeper of the counts of one replay."""
+        """Return the counts of containers by domain for one replay, before any placement."""
         return _KEEPERS[self.bound](self, nodes)
 
 
 def apart(by: str, group: IntArray, domain: IntArray, most: IntArray) -> CountRules:
-    """Return rules that let at most ``most``, (groups,), members of a group run in one domain."""
+    """Return rules that let a domain run at most ``most[g]`` members of group g; -1 is no group."""
     return CountRules(
         label="apart", bound="most", by=by, domain=domain[None], **_itself(group, most - 1)
     )
 
 
 def together(by: str, group: IntArray, domain: IntArray) -> CountRules:
-    """Return rules that keep each group in the domain that its first placed member chooses."""
+    """Return rules that keep a group in the domain of its first placed member; -1 is no group."""
     one = np.ones(group.max(initial=-1) + 1, dtype=np.int64)
     return CountRules(
         label="together", bound="least", by=by, domain=domain[None], **_itself(group, one)
@@ -143,16 +145,16 @@ def _itself(group: IntArray, count: IntArray) -> dict[str, Any]:
 
 
 def sharing(service: IntArray, limits: IntArray, nodes: int) -> CountRules:
-    """Return limits on two services: how many guests may be on a node with the holder's containers.
+    """Return limits on how many containers of one service a node takes beside those of another.
 
     Parameters
     ----------
     service : int64, shape (containers,)
         -1 for a container without limits.
     limits : int64, shape (limits, 3)
-        Holder, guest, most. If holder and guest are one service, ``most`` counts the containers
-        beside a given one: under this reading the recorded placement of Tianchi 2018 breaks no
-        rule.
+        Holder, guest, most: a node with containers of the service holder takes at most ``most`` of
+        the service guest. If both are one service, ``most`` does not count the first: under this
+        reading the recorded placement of Tianchi 2018 breaks no rule.
     """
     each = np.arange(len(limits))
     none = np.zeros_like(each)
@@ -180,10 +182,10 @@ def _grouped(pairs: Iterable[tuple[int, int]]) -> dict[int, list[int]]:
 
 
 class RulesKeeper:
-    """The number of containers of some classes that run in each domain, during a replay.
+    """The state of rules during a replay: how many containers of some classes run in each domain.
 
-    All counts lie in one array, one counted set of classes after the other. A set has one entry
-    more than it has domains: the last is that of nodes in no domain, and stays 0.
+    The counts are one array, with a part for each set of classes that is counted. A part has an
+    entry for each domain and a last one for nodes in no domain, which stays 0.
     """
 
     def __init__(self, rules: CountRules, nodes: int) -> None:
