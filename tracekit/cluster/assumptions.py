@@ -45,7 +45,10 @@ from tracekit.cluster.resources import NONE, OF_TRACE, Reserved
 
 @dataclass(frozen=True, kw_only=True)
 class Assumptions:
-    """Assumptions that make a workload of a trace's fractions; ``--assume name=value`` sets one."""
+    """The assumptions that turn a trace of use in fractions into a workload.
+
+    ``--assume name=value`` sets one.
+    """
 
     requests: Requests = AUTO
     node_sizes: Annotated[
@@ -131,7 +134,7 @@ def as_values(assumptions: Assumptions) -> dict[str, object]:
 
 @dataclass(frozen=True, kw_only=True)
 class SizedAssumptions:
-    """Assumptions that make a workload of recorded sizes."""
+    """The assumptions that turn a store with recorded sizes into a workload."""
 
     requests: Requests = AUTO
     request_cpu_cores: RequestCpuCores = CONTAINER_CPU_CORES

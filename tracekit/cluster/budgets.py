@@ -30,21 +30,21 @@ _HUNDRED = 100
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Budgets:
-    """The budgets of each container.
+    """The disruption budgets of a workload, and the containers that are under each.
 
     Parameters
     ----------
     names : tuple of str
     of : int64, shape (containers, most)
-        Positions of each container's budgets, -1 behind the last.
+        Positions in ``names`` of each container's budgets, -1 behind the last.
     available : bool, shape (budgets,)
-        True if the amount must run, False if it may be missing.
+        Whether ``amount`` is ``minAvailable``, which must run; else it is ``maxUnavailable``.
     amount : int64, shape (budgets,)
     percent : bool, shape (budgets,)
         Whether the amount is a percentage of the containers that should exist.
     missing : int64, shape (budgets,), optional
-        Number of each budget's containers that should run and are not replayed, because they
-        wait in production. None if there are no such containers.
+        Number of each budget's containers that should run but wait in production, and so are not
+        replayed. None if there are no such containers.
     """
 
     names: tuple[str, ...]
@@ -74,7 +74,10 @@ class Budgets:
         return np.where(expected > 0, np.maximum(healthy - wanted, 0), 0)
 
     def against(self, those: Iterable[int], allowed: IntArray) -> list[bool]:
-        """Return whether each eviction of these containers, in this order, breaks a budget."""
+        """Return whether each eviction of these containers, in this order, breaks a budget.
+
+        ``allowed`` is the result of the method of that name.
+        """
         left, breaks = allowed.copy(), []
         for one in those:
             own = self.of[one][self.of[one] >= 0]
@@ -83,7 +86,10 @@ class Budgets:
         return breaks
 
     def granted(self, those: IntArray, allowed: IntArray) -> IntArray:
-        """Return those of the containers that may be evicted one after another, in this order."""
+        """Return the containers whose eviction is allowed, if they are evicted in this order.
+
+        A container under several budgets may never be evicted.
+        """
         left, evictable = allowed.copy(), []
         for one in those.tolist():
             own = self.of[one][self.of[one] >= 0]
@@ -94,14 +100,14 @@ class Budgets:
         return np.array(evictable, dtype=np.int64)
 
     def barred(self, those: IntArray, allowed: IntArray) -> BoolArray:
-        """Return which of these containers may not be evicted now."""
+        """Return which containers may not be evicted: with a spent budget, or with several budgets."""
         own = self.of[those]
         spent = np.append(allowed < 1, False)  # the last is that of -1
         held: BoolArray = spent[own].any(axis=1) | ((own >= 0).sum(axis=1) > 1)
         return held
 
     def names_of(self, those: IntArray) -> list[str]:
-        """Return the budgets that any of these containers is under."""
+        """Return the names of the budgets that any of these containers is under."""
         own = self.of[those]
         return [self.names[at] for at in np.unique(own[own >= 0]).tolist()]
 
@@ -128,8 +134,7 @@ class Budgets:
 def limit_of(spec: Mapping[str, Any]) -> tuple[bool, int, bool] | None:
     """Return whether the amount must run, the amount, and whether it is a percentage.
 
-    Return None if the amount cannot be read.
-
+    Return None if the amount cannot be read. ``{"maxUnavailable": "20%"}`` gives (False, 20, True).
     A budget that states no amount allows no eviction.
     """
     for name in ("maxUnavailable", "minAvailable"):

@@ -10,7 +10,7 @@ from tracekit.base.arrays import FloatArray, IntArray
 
 @dataclass(frozen=True, kw_only=True)
 class CallWeights:
-    """Numbers of calls between services, both directions added up.
+    """The numbers of calls between services, both directions added up, as a sparse matrix (CSR).
 
     Parameters
     ----------
@@ -19,6 +19,7 @@ class CallWeights:
     offsets : int64, shape (services + 1,)
         The position in ``neighbours`` at which each service's neighbours begin.
     neighbours : int64, shape (entries,)
+        For each service, the services that it calls or that call it.
     calls : float64, shape (entries,)
         Calls between a service and its neighbour; each pair is listed for both services.
     """
@@ -34,7 +35,7 @@ class CallWeights:
         return len(self.offsets) - 1
 
     def shares(self, kind: int) -> FloatArray:
-        """Return the share of a service's calls that it has with each service.
+        """Return, for each service, its share in the calls of the service ``kind``.
 
         The shares sum to 1, or to 0 for a service without calls.
 

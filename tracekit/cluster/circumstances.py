@@ -34,14 +34,14 @@ _LONGEST_CURRENCY = 8
 
 @dataclass(frozen=True, kw_only=True)
 class Prices:
-    """Prices per hour by instance type.
+    """Prices per hour by instance type, from the assumption ``prices``.
 
     Parameters
     ----------
     stated : mapping
-        Prices of types; some node must have each of these.
+        Prices given as TYPE=PRICE; some node must have each of these types.
     table : mapping
-        Prices of types; nodes need not have these types.
+        Prices from files; nodes need not have these types.
     """
 
     stated: Mapping[str, float]
@@ -96,7 +96,7 @@ def read_prices(text: str) -> Prices:
     Raises
     ------
     TracekitError
-        For a part that is not of the form ``TYPE=PRICE``, a price that is no number above 0,
+        For a part that is not of the form ``TYPE=PRICE``, a price that is no number of 0 or more,
         and a table that cannot be read.
     """
     stated: dict[str, float] = {}
@@ -144,7 +144,7 @@ def _read_table(path: Path) -> dict[str, float]:
 
 
 def check_currency(text: str) -> str:
-    """Return the currency as amounts show it; raise TracekitError if the text is no currency."""
+    """Return the text unchanged if it can be a currency, such as USD; else raise TracekitError."""
     if not 0 < len(text) <= _LONGEST_CURRENCY or not text.isprintable() or " " in text:
         raise TracekitError(f"the currency is '{text}', expected a code or sign such as USD")
     return text
@@ -213,7 +213,7 @@ _RENAMED = {"arrival=trace": "arrivals=recorded", "arrival=spread": "arrivals=sp
 
 
 def taken_apart(assume: Sequence[str]) -> tuple[dict[str, str], list[str]]:
-    """Return the settings of these assumptions by name, and separately all other settings."""
+    """Return the settings that ``NAMES`` has, as a mapping by name, and a list of all others."""
     own: dict[str, str] = {}
     others = []
     for setting in (_RENAMED.get(one.replace(" ", ""), one) for one in assume):
@@ -226,7 +226,7 @@ def taken_apart(assume: Sequence[str]) -> tuple[dict[str, str], list[str]]:
 
 
 def under(load: Workload, own: Mapping[str, str], rng: np.random.Generator) -> Workload:
-    """Return the workload with these assumptions applied.
+    """Return the workload with the assumptions in ``own`` applied; ``taken_apart`` returns these.
 
     Raises
     ------

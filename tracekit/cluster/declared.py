@@ -33,7 +33,11 @@ Requests = Annotated[
 
 @dataclass(frozen=True)
 class Choice:
-    """The chosen source of requests. ``place`` is a file, or the folder after ``sized``."""
+    """The source of requests that the assumption ``requests`` chooses.
+
+    ``place`` is a file of requests, or the folder after ``sized:``, and ``policy`` one of its
+    policies.
+    """
 
     kind: Kind
     place: Path | None = None
@@ -41,7 +45,7 @@ class Choice:
 
 
 def choice_of(text: str, *, recorded: bool) -> Choice:
-    """Return the choice that a text names.
+    """Return the source of requests that a value of the assumption ``requests`` names.
 
     Parameters
     ----------
@@ -50,8 +54,7 @@ def choice_of(text: str, *, recorded: bool) -> Choice:
     Raises
     ------
     TracekitError
-        For an unknown word that is no file, and for ``recorded`` if the store records no
-        requests.
+        For an unknown word that is no file, and for ``recorded`` if the store records no requests.
     """
     if text == AUTO:
         return Choice("recorded" if recorded else "uniform")
@@ -87,7 +90,7 @@ def _folder(text: str) -> tuple[Path, str | None]:
 
 
 def absolute(assume: Iterable[str]) -> tuple[str, ...]:
-    """Return the settings with absolute paths, which hold in another process too."""
+    """Return the settings with an absolute path in ``requests=``, for use in another process."""
     return tuple(_absolute(setting) for setting in assume)
 
 
@@ -102,9 +105,9 @@ def _absolute(setting: str) -> str:
 
 
 def shown(text: str) -> str:
-    """Return the choice as manifests show it, so that it is the same on all machines.
+    """Return the value of ``requests`` for manifests, which is the same on all machines.
 
-    Of a path only the last part is left.
+    Only the last part of a path is kept.
     """
     if text.startswith(_SIZED):
         return f"{_SIZED}{Path(text.removeprefix(_SIZED)).name}"

@@ -19,7 +19,7 @@ _NAMES = {"cpu_milli": "CPU", "memory_bytes": "memory"}
 
 
 def scale_of(value: float) -> Fraction:
-    """Return the exact fraction that a decimal text spells.
+    """Return the exact fraction of the decimal digits that show the value: 1.3 gives 13/10.
 
     Raise TracekitError if it is not above 0.
     """
@@ -34,10 +34,10 @@ def multiplied(load: Workload, scale: Fraction, rng: np.random.Generator) -> Wor
     """Return the workload with ``scale`` times as many containers, of the sizes that it has.
 
     Load grows by replicas and not by larger containers, as it does for services that scale out.
-    Containers are ordered by size, then by use, then at random. Counting starts at a random
-    position, and of the first n containers about n * scale are made. So requests and use grow by
-    nearly ``scale``, whatever the order in which containers are listed, and the count of nodes
-    depends little on the draw.
+    Containers are put in order of size, then use, then at random. Of the first n in this order
+    about n * scale replicas are made, for every n; a random offset decides the rounding. So
+    requests and use grow by nearly ``scale``, whatever the order in which containers are listed,
+    and the count of nodes depends little on the draw.
 
     A replica equals its original in requests, use over time, times, gang, rules and recorded node,
     and is pinned nowhere. Daemons belong to nodes and are not multiplied; the background stays. A
@@ -106,7 +106,7 @@ def _use(load: Workload) -> FloatArray:
 
 
 def mark_for(names: Iterable[str]) -> str:
-    """Return the mark between name and number of a copy; no original's name contains it."""
+    """Return the separator of a copy's name and number: as many ``+`` as no original name has."""
     mark, taken = "+", set(names)
     while any(mark in name for name in taken):
         mark += "+"
@@ -130,8 +130,9 @@ def like_nodes(load: Workload, count: int) -> IntArray:
     """Return the node that each further node is a copy of, shape (count,).
 
     The originals are spread evenly over the sizes of the cluster's nodes, so that the cluster keeps
-    its mix. Nodes of the control plane, nodes that are gone by the end, and nodes closed to all
-    containers are never copied. The result is empty if no node can be copied.
+    its mix. Nodes that are never removed, lost nodes, and nodes closed to all containers are never
+    copied, and cordoned nodes only if no others are left. The result is empty if no node can be
+    copied.
     """
     those = _can_be_had(load)
     if not len(those):
@@ -140,13 +141,13 @@ def like_nodes(load: Workload, count: int) -> IntArray:
 
 
 def sizes_of(load: Workload) -> FloatArray:
-    """Return the size of each node: its mean share of the largest amounts, shape (nodes,)."""
+    """Return the mean, over resources, of each node's capacity over the largest; shape (nodes,)."""
     share = load.nodes.capacity / np.maximum(load.nodes.capacity.max(axis=0), 1)
     return np.asarray(share.mean(axis=1))
 
 
 def spread_over(those: IntArray, count: int) -> IntArray:
-    """Return ``count`` picks of nodes, spread evenly over their order, shape (count,)."""
+    """Return ``count`` nodes out of ``those``, spread evenly over their order; nodes may repeat."""
     at = np.floor((np.arange(1, count + 1) * _STEP % 1.0) * len(those)).astype(np.int64)
     return np.asarray(those[at])
 
@@ -201,7 +202,7 @@ def open_to_some(load: Workload) -> BoolArray:
 
 
 def with_more(load: Workload, like: IntArray) -> Workload:
-    """Return the workload on its nodes and, behind them, one more node like each of ``like``.
+    """Return the workload with a further node like each of ``like``, behind its own nodes.
 
     A further node has the resources, domains and daemons of its original, and is there from the
     beginning. Nothing was recorded on it, and it has no background use.
@@ -273,7 +274,7 @@ def _with_daemons(load: Workload, more: Workload, like: IntArray) -> Workload:
 
 
 def numbered(names: tuple[str, ...], copied: IntArray) -> tuple[str, ...]:
-    """Return names of copies, with a number that no original's name has."""
+    """Return a new name for each position in ``copied``: ``web+1`` and ``web+2`` for ``web``."""
     mark = mark_for(names)
     seen: dict[int, int] = {}
     numbered_names = []

@@ -22,7 +22,8 @@ from tracekit.cluster.workload import UNKNOWN, Workload
 def with_gangs(load: Workload) -> Workload:
     """Return the workload with a gang for each service that has several exchangeable containers.
 
-    Gangs of the source stay. A container without a known service is in no gang.
+    A workload that has gangs is returned unchanged. A container without a known service is in no
+    gang.
 
     Raises
     ------
@@ -67,7 +68,7 @@ def enough_of(load: Workload, members: IntArray) -> int:
 
 
 def most_together(arrival_ms: IntArray, departure_ms: IntArray) -> int:
-    """Return how many of these containers exist at one time at most; arrays (containers,)."""
+    """Return the largest number of these containers that exist at one time."""
     arrival, departure = np.sort(arrival_ms), np.sort(departure_ms)
     # who departs as another arrives was there before it
     gone = np.searchsorted(departure, arrival, side="right")
@@ -81,8 +82,8 @@ def redrawn(load: Workload, order: IntArray, arrival_ms: IntArray) -> Workload:
 
     Parameters
     ----------
-    arrival_ms : int64, shape (containers,)
-        New times of arrival, in the order that the workload has now.
+    order, arrival_ms : int64, shape (containers,)
+        The new order of positions, and new times of arrival by present position.
     """
     again = in_order_of(load, order, arrival_ms)
     if again.rules.gang is None or load.rules.gang is None:
@@ -172,10 +173,10 @@ def runs(gang: IntArray) -> list[tuple[int, int]]:
 
 
 def with_drawn_sizes(load: Workload, rng: np.random.Generator) -> Workload:
-    """Return the workload with sizes drawn from their intervals; unchanged if none is inferred.
+    """Return the workload with inferred sizes drawn from their intervals; unchanged without any.
 
-    If recorded use is a fraction of the sizes, use is scaled with them, and the background becomes
-    what is then left of the node's use. The measured use of every node stays.
+    If recorded use is a fraction of the sizes, it is scaled with them. The background is then the
+    measured use of each node less the new use of its containers.
     """
     doubt = load.provenance.doubt
     if doubt is None:

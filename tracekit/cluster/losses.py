@@ -32,14 +32,14 @@ _UNITS = {
 
 
 def span_ms(text: str, *, whole: int, what: str) -> int:
-    """Return a span in milliseconds; a number without a unit is in milliseconds.
+    """Return a text such as ``90s``, ``2h`` or ``50%`` in milliseconds, the unit of a bare number.
 
     Parameters
     ----------
     whole : int
-        The time that a percentage is of, in milliseconds.
+        The time in milliseconds that 100 % stands for.
     what : str
-        The place of the text, for the error.
+        The setting that the text is from, for the error.
     """
     match = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]+)?)\s*(ms|s|min|m|h|d|%)?\s*", text)
     if not match:
@@ -62,7 +62,7 @@ class _Loss:
 
 
 def with_losses(load: Workload, text: str, rng: np.random.Generator) -> Workload:
-    """Return the workload with nodes lost.
+    """Return the workload that loses the nodes in a text, each at its time.
 
     If the text gives a number of nodes, they are drawn from the nodes that have not left by then.
 
@@ -70,8 +70,8 @@ def with_losses(load: Workload, text: str, rng: np.random.Generator) -> Workload
     ----------
     text : str
         ``WHAT@TIME`` with commas between: WHAT is a node's name, ``rack:``, ``domain:`` or
-        ``zone:`` and a name, or a number of nodes; TIME is after the beginning, with a unit or
-        as a percentage of the whole.
+        ``zone:`` and a name, or a number of nodes; TIME is after the beginning, with a unit or as a
+        percentage of the whole.
 
     Raises
     ------
@@ -154,7 +154,7 @@ def _nodes(
 
 
 def losing_zone(load: Workload, zone: str) -> Workload:
-    """Return the workload that loses a zone when its judged time begins.
+    """Return the workload that loses all nodes of a zone at the first step that is judged.
 
     The containers that run in the zone are placed anew. The background of the lost nodes continues
     on the nodes that stay, as when nodes are removed.
@@ -176,13 +176,13 @@ def losing_zone(load: Workload, zone: str) -> Workload:
 
 
 def without(load: Workload, gone: Mapping[int, int], *, assumed: bool = False) -> Workload:
-    """Return the workload without all that belongs to some nodes, from the time each is gone.
+    """Return the workload that loses some nodes, with their background, daemons and pins.
 
     Parameters
     ----------
     gone : mapping of int to int
-        Positions of nodes, and the time of each. A node that the workload loses anyway goes at
-        the earlier time.
+        The time of loss in milliseconds by the node's position. A node that the workload loses
+        anyway goes at the earlier time.
     assumed : bool
         Whether the loss is assumed, so that production kept the nodes.
     """

@@ -68,7 +68,7 @@ _KINDS = {
 
 @dataclass(frozen=True, kw_only=True)
 class Paper000:
-    """A made-up workload of four types of nodes; its containers use what they request."""
+    """The parameters of a made-up workload, whose containers use what they request."""
 
     seed: Annotated[int, About("Which draw of nodes and containers.", minimum=0)] = 0
     nodes: Annotated[int, About("Number of nodes.", minimum=1, maximum=1e6)] = PAPER_NODES
@@ -101,7 +101,7 @@ class Paper000:
         return capacity, kinds, mean * factors * rng.uniform(0.5, 1.5, factors.shape)
 
     def labelled(self, load: Workload) -> Workload:
-        """Return the workload of these tables, marked as assumed, with the drawing's parameters."""
+        """Return the workload marked as assumed, with these parameters among its assumptions."""
         drawn = ("node sizes", "requests", "use of containers", "arrivals")
         return dataclasses.replace(
             load,
@@ -191,7 +191,7 @@ _SETTINGS = {
 
 @dataclass(frozen=True)
 class Given:
-    """A workload as it is written: a source's name, settings, and the path of its files."""
+    """A parsed text of ``--workload``: a source's name, settings, and the path of its files."""
 
     name: str
     settings: tuple[tuple[str, str], ...]
@@ -199,7 +199,7 @@ class Given:
 
     @classmethod
     def of(cls, text: str) -> Given:
-        """Return the workload that a text of ``spelled`` stands for; nothing is read."""
+        """Return the parsed form of a text that ``spelled`` returned; no file is read."""
         match = _SPELLED.fullmatch(text)
         if match is None:
             return cls("", (), Path(text))
@@ -209,7 +209,7 @@ class Given:
         )
 
     def spelled(self, spell: Callable[[Path], str]) -> str:
-        """Return the text that stands for the workload, with its path as ``spell`` writes it."""
+        """Return the text ``NAME[settings]:PATH``, with the path as ``spell`` writes it."""
         settings = ",".join(f"{name}={value}" for name, value in self.settings)
         path = "" if self.path is None else f":{spell(self.path)}"
         return f"{self.name}{f'[{settings}]' if settings else ''}{path}"
@@ -217,7 +217,10 @@ class Given:
 
 @dataclass(frozen=True)
 class Ingested:
-    """The store of a workload, its replay's assumptions, and the drawing of a made-up one."""
+    """The store of a workload, with the settings of its replay.
+
+    ``drawn`` has the parameters of a made-up workload; it is None for files.
+    """
 
     store: Store
     assume: tuple[str, ...]
@@ -244,7 +247,7 @@ def ingested(text: str, assume: Sequence[str] = (), progress: Progress = SILENT)
 
 
 def settings_of(name: str, settings: Sequence[str] = ()) -> dict[str, str]:
-    """Return the assumptions of a replay of this workload: its own, replaced by these settings."""
+    """Return the named workload's own assumptions, updated by ``name=value`` settings."""
     assumed = {**NAMED[name].assumed} if name in NAMED else {}
     for setting in settings:
         key, equals, value = _SETTINGS.get(setting.replace(" ", ""), setting).partition("=")
@@ -282,7 +285,7 @@ def parse_workload(text: str) -> Given:
 
 
 def resolved(text: str) -> str:
-    """Return the text of the same workload with an absolute path."""
+    """Return a text of ``--workload`` with its path made absolute."""
     return parse_workload(text).spelled(lambda path: str(path.resolve()))
 
 
@@ -337,7 +340,7 @@ def _store_of_files(release: str, path: Path, progress: Progress) -> Store:
 
 
 def store_of_drawn(drawn: Paper000) -> Store:
-    """Return the store of a workload that is made up."""
+    """Return the store of a made-up workload. Make the store if the cache lacks it."""
 
     def make(store: Path) -> None:
         with tempfile.TemporaryDirectory() as folder:

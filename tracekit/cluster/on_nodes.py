@@ -113,7 +113,7 @@ def _parts(capacity: IntArray, own: FloatArray | IntArray) -> FloatArray:
 
 
 def beside_daemons(load: Workload) -> Workload:
-    """Return the workload without daemons, on what the daemons of each node leave of the node.
+    """Return the workload with reserved room and background use in place of daemons.
 
     The request of a daemon that is always there is reserved on its node, for each limited resource.
     The use of daemons becomes background.
@@ -131,7 +131,7 @@ def beside_daemons(load: Workload) -> Workload:
 
 
 def room_beside_daemons(load: Workload) -> IntArray:
-    """Return the room for requests beside daemons that are always there, (nodes, resources)."""
+    """Return allocatable less the requests of daemons that always run, shape (nodes, resources)."""
     if load.rules.daemon is None or load.rules.pinned is None:
         return load.nodes.allocatable
     at, node = _daemons(load)
@@ -243,7 +243,7 @@ def pinned_over_capacity(load: Workload) -> int:
 
 
 def recorded_over_capacity(load: Workload) -> int:
-    """Return how many containers lacked room for their request on the node in production."""
+    """Return how many containers' requests did not fit on their nodes in production."""
     return over_capacity(
         load.containers.recorded_node,
         load.nodes.allocatable,

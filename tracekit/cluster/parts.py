@@ -23,7 +23,7 @@ KINDS = ("rack", "domain", "zone")
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class NodeDomains:
-    """The domain of every node, by kind.
+    """The rack, domain and zone of every node, where nodes state them.
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ class NodeDomains:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Losses:
-    """Nodes that are lost, or that come, in the order of the times.
+    """The times at which nodes are lost, in order; also used for nodes that join, leave or return.
 
     Parameters
     ----------
@@ -89,11 +89,10 @@ class Losses:
     def on(self, place: IntArray) -> Losses:
         """Return the losses of the nodes that stay, at their new positions.
 
-        ``place`` has the new position of each node, -1 for a node that goes.
-
         Parameters
         ----------
         place : int64, shape (nodes + 1,)
+            The new position of each node, -1 for a node that goes.
         """
         return self.of(place[self.node] >= 0, place)
 
@@ -112,7 +111,7 @@ class Losses:
 
 
 def zone_counts(domains: NodeDomains | None) -> dict[str, int]:
-    """Return how many zones nodes are in, and how many nodes are in none; empty without any."""
+    """Return the counts ``zones`` and ``nodes_without_zone``; empty if no node states a zone."""
     zone = None if domains is None else domains.by("zone")
     if zone is None:
         return {}
@@ -120,7 +119,7 @@ def zone_counts(domains: NodeDomains | None) -> dict[str, int]:
 
 
 def domains_of(columns: dict[str, list[str | None]]) -> NodeDomains | None:
-    """Return the domains that columns state, one entry a node, or None where they state none."""
+    """Return the domains in columns by kind, one entry a node, or None if there is no domain."""
     kinds = [kind for kind in KINDS if any(columns.get(kind) or ())]
     if not kinds:
         return None
@@ -211,10 +210,11 @@ class Containers:
     arrival_ms, departure_ms : int64, shape (containers,)
         A container runs at ``arrival_ms <= time < departure_ms`` once it has a node.
     request, nonzero_request, limit : int64, shape (containers, resources)
-        ``nonzero_request`` replaces unstated cpu and memory; a limit of 0 is none.
+        ``nonzero_request`` has the scheduler's defaults for unstated cpu and memory; a limit of 0
+        is none.
     exchangeable : bool, shape (containers,), optional
-        Containers that may swap their assumed times of arrival; their use is known from the
-        first step on. None if no container may.
+        Containers that may swap their assumed times of arrival; their use is known from the first
+        step on. None if no container may.
     """
 
     ids: tuple[str, ...]
@@ -296,8 +296,8 @@ class Rules:
         Which containers may share a node, and where each may run. None if any container may run
         anywhere.
     pinned : int64, shape (containers,), optional
-        The node that a container gets at its arrival whatever a policy says, even without room;
-        -1 if the policy decides. None if the policy always decides.
+        The node that a container gets at its arrival whatever a policy says, even without room; -1
+        if the policy decides. None if the policy always decides.
     daemon : bool, shape (containers,), optional
         Containers that belong to their node: no rebalancer evicts them. None if there are none.
     priority : int64, shape (containers,), optional
@@ -309,24 +309,25 @@ class Rules:
         Containers that may not be evicted to remove their node. None if there are none.
     gang : int64, shape (containers,), optional
         The gang of each container, -1 for none. Either enough members of a gang run, or none of
-        them. Members wait until the last needed member has arrived. None if there are no gangs.
-        See ``tracekit.cluster.gangs``.
+        them. Members wait until the last needed member has arrived. None if there are no gangs. See
+        ``tracekit.cluster.gangs``.
     gang_minimum : int64, shape (containers,), optional
-        The number of members that is enough for the container's gang; further members may wait.
-        0 if the gang states no number, None if no gang does. Then all that are left are needed.
+        The number of members that is enough for the container's gang; further members may wait. 0
+        if the gang states no number, None if no gang does. Then all members that have not departed
+        are needed, but no more than exist at one time.
     gang_wait_ms : int
-        How long a gang keeps its nodes while at most a tenth of its members finds no node; 0:
-        not at all.
+        How long a gang keeps its nodes while at most a tenth of its members finds no node; 0: not
+        at all.
     gang_backoff_ms : int
         How long a gang that could not begin waits for its next try.
     preemption : bool, optional
-        True: a container that fits nowhere evicts containers of lower priority. None: no
-        container does.
+        True: a container that fits nowhere evicts containers of lower priority. None: no container
+        does.
     budgets : Budgets, optional
         The disruption budget of each container. None if there are no budgets.
     written : Written, optional
-        Labels and annotations of containers and nodes that a descheduler reads. None if it
-        would read nothing.
+        Labels and annotations of containers and nodes that a descheduler reads. None if it would
+        read nothing.
     calls : CallWeights, optional
         The calls between services. None if they are not known, or if no policy reads them.
     ceiling : Ceiling

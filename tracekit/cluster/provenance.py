@@ -29,12 +29,12 @@ SET_ASIDE = "recorded, but set aside by"
 
 
 def set_aside(by: str) -> str:
-    """Return the origin of a quantity that the files record and that an assumption leaves out."""
+    """Return the origin of a recorded quantity that the assumption ``by`` leaves out."""
     return f"{SET_ASIDE} {by}"
 
 
 def rests_on(store: Store, *needed: str) -> dict[str, str]:
-    """Return the origin of each quantity of a store; absent ones that are needed are assumed."""
+    """Return the origin of each quantity of a store. Absent ones in ``needed`` are assumed."""
     return {
         name: ASSUMED if kind == ABSENT and name in needed else kind
         for name, kind in quantities(store).items()
@@ -42,12 +42,12 @@ def rests_on(store: Store, *needed: str) -> dict[str, str]:
 
 
 def requests_rest_on(rests: Mapping[str, str]) -> dict[str, str]:
-    """Return where requests come from: for each resource, and the least certain origin for all."""
+    """Return the origin of each resource's requests, and under ``requests`` the least certain."""
     return _each("requests", rests)
 
 
 def nodes_rest_on(rests: Mapping[str, str]) -> dict[str, str]:
-    """Return where sizes of nodes come from: for each resource, and the least certain for all."""
+    """Return the origin of each resource's sizes, and under ``node sizes`` the least certain."""
     return _each("node sizes", rests)
 
 
@@ -61,7 +61,7 @@ def reserved_rests_on(reserved: IntArray | None) -> dict[str, str]:
 
 
 def use_rests_on(unknown: BoolArray) -> dict[str, str]:
-    """Return how many containers have assumed use, if others have recorded use.
+    """Return the origin ``assumed`` under texts that count the containers without recorded use.
 
     Parameters
     ----------
@@ -112,7 +112,7 @@ def further_rests_on(
 
     Parameters
     ----------
-    lacking : for each, the number of containers without a record, whose requests stand in
+    lacking : for each resource, the number of containers without a record, whose use is assumed
     """
     return {
         **{f"use of {in_words([name])}": RECORDED for name in used},
@@ -206,7 +206,7 @@ class SizeDoubt:
 
 
 def allowed(sizes: FloatArray, low: FloatArray, high: FloatArray) -> FloatArray:
-    """Return the sizes moved into their intervals, if an interval is known and reaches above 0."""
+    """Return the sizes clipped to ``[low, high]`` where the interval is known and high above 0."""
     has_interval = (high > 0) & ~np.isnan(low)
     return np.asarray(
         np.where(has_interval, np.clip(sizes, low, np.where(has_interval, high, sizes)), sizes)

@@ -53,7 +53,7 @@ def listed(
 
     Parameters
     ----------
-    whole : whether fractions of use are of the file's amounts
+    whole : whether recorded fractions of use are fractions of the file's amounts
 
     Raises
     ------
@@ -231,17 +231,17 @@ _PARTS = ("init", "overhead", "own_request", "own_limit")
 
 @dataclass(frozen=True, kw_only=True)
 class Fixed:
-    """The part of a pod's request that does not change with its containers' requests.
+    """The init containers' requests and the overhead of pods, which changed requests do not affect.
 
     Parameters
     ----------
     has_part : bool, shape (containers, 2)
         Whether the pod has such a part, of CPU and of memory.
     init, overhead : float64, shape (containers, 2)
-        In the unit of the requests that stand beside them; 0 for none.
+        In the unit of the other requests; 0 for none.
     own_request, own_limit : float64, shape (containers, 2)
-        The sum of the requests, and of the limits, of the pod's containers where ``has_part``;
-        NaN for none.
+        The sum of the requests, and of the limits, of the pod's containers where ``has_part``; NaN
+        for none.
     """
 
     has_part: BoolArray
@@ -251,11 +251,11 @@ class Fixed:
     own_limit: FloatArray
 
     def reserved(self, request: FloatArray) -> FloatArray:
-        """Return the amount that is reserved if containers request ``request``; NaN stays NaN."""
+        """Return ``max(request, init) + overhead``, the amount that is reserved; NaN stays NaN."""
         return np.asarray(np.maximum(request, self.init) + self.overhead)
 
     def times(self, unit: FloatArray) -> Fixed:
-        """Return the same amounts in other units."""
+        """Return the amounts multiplied by ``unit``, which converts them to other units."""
         return Fixed(
             has_part=self.has_part, **{name: getattr(self, name) * unit for name in _PARTS}
         )

@@ -24,7 +24,7 @@ from tracekit.store.folder import Store
 
 @dataclass(frozen=True, kw_only=True)
 class ContainerRequests:
-    """The requests of containers, in the order of the caller.
+    """The requests and limits of containers, with their origin; one row for each container.
 
     Parameters
     ----------
@@ -36,7 +36,7 @@ class ContainerRequests:
     full : float64, shape (containers, 2)
         The millicores and bytes that a use of 1.0 stands for.
     rests : mapping
-        Where each resource's requests come from: recorded, inferred or assumed.
+        The origin of each resource's requests: recorded, inferred, chosen or assumed.
     facts : mapping
         Counts about how the requests were made.
     remarks : tuple of Fact
@@ -58,16 +58,16 @@ class ContainerRequests:
 
 @dataclass(frozen=True, kw_only=True)
 class RequestValues:
-    """The values that an assumption gives to containers, in their order; NaN if it gives none.
+    """The requests and limits that an assumption gives to containers; NaN where it gives none.
 
     Parameters
     ----------
     request, limit : float64, shape (containers, resources)
     whole : bool
-        Whether recorded fractions of use are fractions of these values: of the limit if there
-        is one, else of the request.
+        Whether recorded fractions of use are fractions of these values: of the limit if there is
+        one, else of the request.
     rests : str
-        Where the values come from.
+        The origin of the values.
     """
 
     resources: tuple[str, ...]
@@ -96,18 +96,17 @@ def uniform(
 
 
 def raised(request: IntArray, limit_factor: float) -> IntArray:
-    """Return limits for requests whose limit is not stated."""
+    """Return ``request * limit_factor``, rounded up, as the limits of requests without a limit."""
     return np.asarray(np.ceil(request * limit_factor).astype(np.int64))
 
 
 def overlaid(
     before: ContainerRequests, values: RequestValues, limit_factor: float
 ) -> ContainerRequests:
-    """Return the requests with the values of an assumption in place of their own.
+    """Return the requests, replaced by the values of an assumption where it has them.
 
-    Requests for which the assumption has no value stay. A container with a new request and no new
-    limit gets the limit that ``limit_factor`` gives. Resources that ``before`` lacks follow after
-    its resources.
+    A container with a new request and no new limit gets the limit that ``limit_factor`` gives.
+    Resources that ``before`` lacks follow after its resources.
     """
     resources = (
         *before.resources,

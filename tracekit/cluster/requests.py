@@ -184,7 +184,7 @@ def _sizes_none(folder: Path) -> TracekitError:
 
 
 class WithRequests(Protocol):
-    """Assumptions that choose where requests come from."""
+    """The fields of a set of assumptions that say where requests come from."""
 
     @property
     def requests(self) -> str:
@@ -222,7 +222,7 @@ def laid_over(
     limit_factor: float,
     of_use: bool,
 ) -> ContainerRequests:
-    """Return the requests of containers, changed as the assumption chooses.
+    """Return the requests of containers, with those of the chosen source in place of their own.
 
     Parameters
     ----------

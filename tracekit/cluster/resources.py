@@ -56,7 +56,7 @@ _SHORT = {"cpu": CPU, "memory": MEMORY}
 
 
 def full_name(short: str) -> str:
-    """Return the column of a resource as Kubernetes names it: ``cpu_milli`` for ``cpu``."""
+    """Return the column of a resource by Kubernetes' name for it: ``cpu_milli`` for ``cpu``."""
     return _SHORT.get(short, short)
 
 
@@ -74,12 +74,12 @@ def amount_text(amount: float, resource: str) -> str:
 
 
 def noun(resource: str) -> str:
-    """Return the unit of a column as a noun, for columns that are not in bytes."""
+    """Return the unit of a column that is not in bytes, as a noun: ``gpu`` for ``gpu_milli``."""
     return "cores" if resource == CPU else resource.removesuffix(_MILLI).replace("_", " ")
 
 
 def column_of(resources: Sequence[str], name: str) -> int | None:
-    """Return the column of a resource, under its own name or an alias, or None if there is none."""
+    """Return the position in ``resources`` of a resource, by name or alias; None without it."""
     for alias in (name, *_SAME.get(name, ())):
         if alias in resources:
             return list(resources).index(alias)
@@ -104,8 +104,8 @@ _IN_MEASURES = {
 def short_names(columns: Sequence[str]) -> list[str]:
     """Return names of resources for measures, such as ``cpu`` for cpu_milli.
 
-    A name has only letters, digits and _. If a short name is taken, the next column is named by all
-    of its letters.
+    A name has only letters, digits and _. If an earlier column has the short name, a column keeps
+    its long one.
     """
     names: list[str] = []
     for column in columns:
@@ -160,12 +160,16 @@ def reserved_of(
 ) -> IntArray | None:
     """Return the amount that each node reserves for its background; None if nothing is reserved.
 
+    It is the mean or a percentile of the background, but no more than ``held`` leaves of the
+    capacity.
+
     Parameters
     ----------
     text : str
-        ``none``, or ``background`` with a percentile and a resource after colons.
+        ``none``, or ``background`` with a resource and a percentile, if any:
+        ``background:memory:p95``.
     background : float32, shape (2, steps, nodes)
-        Use of millicores and of bytes over the whole time.
+        Use of nodes beyond their containers, in millicores and in bytes.
     capacity : int64, shape (nodes, resources)
     held : int64, shape (nodes, resources)
         The most that production's containers requested on each node at one time.

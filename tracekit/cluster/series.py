@@ -51,7 +51,7 @@ def infer_step_ms(frame: pl.DataFrame, entity: str) -> int | None:
 
 
 def gaps_of(frame: pl.DataFrame, entity: str) -> Gaps:
-    """Return the positive differences between successive times of each entity."""
+    """Return how often each positive gap between successive times of an entity occurs: gap, len."""
     return (
         frame.select(entity, "time_ms")
         .unique()
@@ -83,9 +83,9 @@ def over_span(
 ) -> tuple[IntArray, BoolArray]:
     """Return times of arrival that spread the containers in ``waiting`` evenly over a span.
 
-    Each of these containers has its own slot, in the order of ``waiting``. A container that departs
-    before its slot keeps its time of arrival. The second array, shape (containers,), says which
-    containers may swap slots: those that still run after the span.
+    Each of these containers gets a time, in the order of ``waiting``. One that departs before this
+    time keeps its old one. The second array, shape (containers,), says which containers may swap
+    times: those that still run after the span.
 
     Parameters
     ----------
@@ -109,13 +109,13 @@ def steps_between(first_ms: int, last_ms: int, step_ms: int) -> IntArray:
 
 
 def settled_steps(times_ms: IntArray, settled_ms: int) -> IntArray:
-    """Return the steps after the cluster is filled, or all steps if there is none after."""
+    """Return the steps from ``settled_ms`` on, when the cluster is filled; all steps if none is."""
     settled = np.flatnonzero(times_ms >= settled_ms)
     return settled if len(settled) else np.arange(len(times_ms))
 
 
 def check_steps(first_ms: int, last_ms: int, step_ms: int) -> None:
-    """Raise TracekitError for more steps than any trace has.
+    """Raise TracekitError for more steps than ``MOST_STEPS``.
 
     The usual cause is a table that mixes times since 1970 with times since the start.
     """
@@ -133,9 +133,9 @@ def axis_of(
 ) -> Axis:
     """Return the time axis of several tables, without stray timestamps.
 
-    A table is given as the number of rows at each time: time_ms, rows. Times that are more than
-    ``gap_steps`` steps apart belong to different stretches. The axis covers the stretch with the
-    most rows, and every other stretch that holds at least ``stray_share`` of some table.
+    A table has the columns ``time_ms`` and ``rows``, the number of rows at that time. Times are
+    split into stretches wherever a gap exceeds ``gap_steps`` steps. The axis covers the stretch
+    with the most rows, and every other one with at least ``stray_share`` of the rows of some table.
     """
     counted = pl.concat([_shares(times, at) for at, times in enumerate(tables)])
     if not counted.height:

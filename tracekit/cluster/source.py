@@ -184,7 +184,7 @@ def check_assumed(settings: Sequence[str]) -> None:
 
 @dataclass(frozen=True)
 class WorkloadSource:
-    """A store, or a workload that ``tracekit.cluster.named`` reads.
+    """A store, or a text of ``--workload``, with all that it takes to read the workload again.
 
     With ``gangs`` the containers of a service are admitted together: see
     ``tracekit.cluster.gangs``. With ``calls`` the workload has the calls between services, which
@@ -251,7 +251,7 @@ class WorkloadSource:
 
 
 def drawn_workload(drawn: Paper000, rng: np.random.Generator, *assume: str) -> Workload:
-    """Return the workload of drawn tables, with an order of arrival drawn from ``rng``."""
+    """Return a made-up workload, with an order of arrival drawn from ``rng``."""
     store = store_of_drawn(drawn)
     assumed = [f"{name}={value}" for name, value in settings_of("paper000", assume).items()]
     return drawn.labelled(_of_store(store, assumed, rng))

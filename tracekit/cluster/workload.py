@@ -77,7 +77,7 @@ def check_times(
 def check_per_container(
     containers: int, nodes: int, pinned: IntArray | None, lengths: Mapping[str, int]
 ) -> None:
-    """Raise TracekitError if an array has another length, or pins a container to no node."""
+    """Raise TracekitError for a length other than ``containers``, or a pin to an unknown node."""
     for name, length in lengths.items():
         if length != containers:
             raise TracekitError(f"{name} has {length} entries, expected {containers}")
@@ -97,7 +97,7 @@ def nothing_observed() -> TracekitError:
 
 
 def all_sound(amounts: Float32Array) -> bool:
-    """Return whether every amount, needed or not, is a number of 0 or more."""
+    """Return whether every amount, needed or not, is a finite number of 0 or more."""
     return amounts.size == 0 or bool(amounts.min() >= 0 and amounts.max() < np.inf)
 
 

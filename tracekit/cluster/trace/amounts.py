@@ -36,7 +36,7 @@ class Settled:
     Attributes
     ----------
     held : int
-        Number of steps of containers that ran and were not measured.
+        Number of steps at which a container ran without a sample, over all containers.
     """
 
     def __init__(self, trace: Trace, seen: Seen, life: Lives, full: FloatArray) -> None:
@@ -50,18 +50,19 @@ class Settled:
         self.held = 0
 
     def background(self, capacity: IntArray | None) -> Float32Array:
-        """Turn fractions into amounts, in order of arrival, and NaN where no container needs them.
+        """Convert the trace's fractions to amounts in place, and return the background of nodes.
+
+        ``fraction`` is then in order of arrival, and NaN where no container needs it.
 
         Parameters
         ----------
         capacity : int64, shape (nodes, 2), optional
-            The amounts that fractions of nodes are of; None for no background.
+            The amounts that a node's use of 1.0 stands for; None for no background.
 
         Returns
         -------
         float32, shape (2, steps, nodes)
-            Background: ``max(0, node use - use of its containers)``; 0 where it was not
-            measured.
+            Background: ``max(0, node use - use of its containers)``; 0 where it was not measured.
         """
         trace = self._trace
         background = np.zeros(trace.node_fraction.shape, dtype=np.float32)

@@ -27,12 +27,12 @@ VALUES = ("cpu_fraction", "memory_fraction")
 
 
 class UsageTable:
-    """One usage table of a store.
+    """A usage table of a store, which is read a row group at a time.
 
     Parameters
     ----------
     entity : str
-        The column of the key: node or container.
+        The column of the key: ``node_key`` or ``container_key``.
     required : sequence of str
         Columns that a complete row has.
 
@@ -57,7 +57,7 @@ class UsageTable:
         return self._keys[self.entity]
 
     def pieces(self, *columns: str) -> Iterator[tuple[Piece, int]]:
-        """Yield complete rows with these columns, and the number of incomplete rows left out.
+        """Yield the complete rows of each row group, and the number of its incomplete rows.
 
         The next row group is read while the last one is used. A missing key is -1.
         """
@@ -107,7 +107,7 @@ def container_table(store: Store) -> UsageTable:
 
 
 def positions(ids: pl.Series) -> IntArray:
-    """Return the rank of each id among all, in order of their text, shape (ids,)."""
+    """Return the position of each id in the sorted ids, shape (ids,)."""
     order = ids.arg_sort().to_numpy()
     places = np.empty(len(order), dtype=np.int64)
     places[order] = np.arange(len(order))
@@ -115,7 +115,7 @@ def positions(ids: pl.Series) -> IntArray:
 
 
 class Matrix:
-    """A matrix that is filled from the rows of a table.
+    """The use of entities by step, filled from the rows of a usage table.
 
     Columns follow the order in which entities first occur, so that neighbouring rows of a sorted
     table are neighbours in memory.
@@ -125,7 +125,7 @@ class Matrix:
     times : int64, shape (times,)
         Every time of the table.
     keys, entities : int
-        Number of keys, and the most that occur in the table.
+        Number of keys in the store, and the most entities that occur in the table.
     nodes : int
         Number of nodes that rows of one entity and time may name.
 
@@ -155,7 +155,7 @@ class Matrix:
         return self._key[: self.entities]
 
     def whole(self) -> Float32Array:
-        """Return the values, without columns of entities that have no row on the axis."""
+        """Return the values without columns of entities that have no row on the axis."""
         left_out = self.entities < self.values.shape[2]
         return np.ascontiguousarray(self.values[:, :, : self.entities]) if left_out else self.values
 
@@ -175,7 +175,9 @@ class Matrix:
         return column
 
     def fill(self, column: IntArray, node: IntArray | int, piece: Piece) -> None:
-        """Put the rows of a piece, all of them on the axis, into their cells.
+        """Write the rows of a piece, all of them on the axis, into their cells.
+
+        Of several rows for one cell the earliest stays; of equal times, the one of the first node.
 
         Parameters
         ----------
@@ -214,7 +216,7 @@ _NEVER = np.iinfo(np.int64).max
 
 
 class Places:
-    """The node, service and steps that rows name for each container, by column of the matrix.
+    """The nodes, service and steps that the rows of each container name, by column of the matrix.
 
     A container's first row is the earliest; of equal times, the one with the first node by id.
 
@@ -258,7 +260,7 @@ class Places:
         return np.asarray(self._low != self._high)
 
     def add(self, column: IntArray, node: IntArray, piece: Piece) -> None:
-        """Take in the rows of a piece, all of them on the axis.
+        """Update all containers with the rows of a piece, all of them on the axis.
 
         Parameters
         ----------

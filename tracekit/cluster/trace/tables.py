@@ -38,7 +38,7 @@ _SORTED_ROWS = 1 << 24
 
 @dataclass(frozen=True, kw_only=True)
 class Survey:
-    """The times, rows and entities of a table.
+    """What the first reading of a usage table finds: its times, rows and entities.
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ class Survey:
     entities : int
         Number of entities with a complete row.
     step_ms : int, optional
-        The commonest gap between an entity's samples; None where samples are too thin to tell.
+        The commonest gap between an entity's samples; None where samples are too few to tell.
     """
 
     times: pl.DataFrame
@@ -67,7 +67,7 @@ class Survey:
 def survey(table: UsageTable) -> Survey:
     """Read the times of a table.
 
-    A second reading covers only entities whose stretches of rows overlap in time.
+    A second reading covers only entities whose runs of successive rows overlap in time.
     """
     times, gaps, ends = _Tally(), _Tally(), _Ends(table.keys)
     incomplete = 0
@@ -198,7 +198,7 @@ class Trace:
     ----------
     container_ids, service_ids : tuple of str
     at : int64, shape (containers,)
-        The position of each container's node.
+        The position of each container's node in ``node_ids``.
     first_step, last_step : int64, shape (containers,)
         First and last step with a row.
     column : int64, shape (containers,)
@@ -206,7 +206,7 @@ class Trace:
     fraction : float32, shape (2, steps, containers)
         Use of containers, NaN where there is no row.
     node_fraction : float32, shape (2, steps, nodes)
-        Gaps are held; NaN for a node that was never measured.
+        A gap has the last value before it; NaN for a node that was never measured.
     """
 
     axis: Axis

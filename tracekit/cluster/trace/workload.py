@@ -53,9 +53,9 @@ class Sizing:
     sizes : Sizes
         A row for each node and each container, and rows of their resources.
     amounts : Amounts
-        The same as arrays, with the requests that the assumptions choose.
+        The sizes as arrays, with the requests that the assumptions choose.
     requests : ContainerRequests
-        These requests, with their origin.
+        The chosen requests, with their origin.
     """
 
     sizes: Sizes
