@@ -100,7 +100,7 @@ class Budgets:
         return np.array(evictable, dtype=np.int64)
 
     def barred(self, those: IntArray, allowed: IntArray) -> BoolArray:
-        """Return which containers may not be evicted: with a spent budget, or with several budgets."""
+        """Return which containers may not be evicted: as a budget is spent or they have several."""
         own = self.of[those]
         spent = np.append(allowed < 1, False)  # the last is that of -1
         held: BoolArray = spent[own].any(axis=1) | ((own >= 0).sum(axis=1) > 1)
