@@ -4,6 +4,8 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 # one more than there are processors: many a test waits for a process, a server or a browser
 TESTERS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
+# many processes import the same modules: what one of them compiles is kept for the others
+unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test test-all approve fuzz bench-ingest bench-analyze bench-replay bench-search bench-interference bench-serve bench-size bench-callgraph bench-growth bench-full bench-sources claims train docs reference check lint types fmt wheel-check clean

@@ -10,6 +10,8 @@ os.environ |= {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
 
 import functools
 import importlib
+import shutil
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -17,6 +19,12 @@ import pytest
 import sessions
 from hypothesis import settings
 from tests_support import TraceFolder, few_or_many, shared_data
+
+# The tests make and remove some hundred thousand small files: in memory, where there is room.
+MEMORY = Path("/dev/shm")  # noqa: S108 - pytest makes a folder for this user alone
+if "TMPDIR" not in os.environ and MEMORY.is_dir() and shutil.disk_usage(MEMORY).free > 16e9:
+    os.environ["TMPDIR"] = str(MEMORY)
+    tempfile.tempdir = None  # it is looked up anew
 
 
 def pytest_configure(config: pytest.Config) -> None:

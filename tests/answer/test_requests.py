@@ -57,6 +57,7 @@ def study_of(seed: int, risk_share: float) -> Study:
     return requests_of(random_use(seed), every_policy(), workload=WORKLOAD, risk_share=risk_share)
 
 
+@pytest.mark.slow
 @settings(max_examples=10, deadline=None)
 @given(seed=st.integers(0, 10_000), risk_share=st.sampled_from([0.0, 0.05, 0.5, 1.0]))
 def test_facts_agree_with_the_frames(seed: int, risk_share: float) -> None:

@@ -36,6 +36,7 @@ def test_numba_keeps_such_an_index() -> None:
     assert path.parent == folders.compiled_folder()
 
 
+@pytest.mark.slow
 def test_all_that_is_compiled_lies_in_a_room_of_the_digest() -> None:
     """Else an edited function meets what was compiled from it before."""
     package = Path(folders.__file__).parents[1]

@@ -129,6 +129,7 @@ def test_containers_without_cpu_or_memory_keep_their_network(tmp_path: Path) -> 
         assert load.use.further[1, :, its].tolist() == pytest.approx(expected)
 
 
+@pytest.mark.slow
 def test_disk_io_that_is_a_share_counts_where_it_is_asked_for(tmp_path: Path) -> None:
     """As Alibaba's trace of 2018 has it, in percent."""
     path = tmp_path / "trace"

@@ -43,6 +43,7 @@ def spelled(name: str, folder: Path) -> str:
     return f"{name}:{written(folder, files[name]) if name in files else parquet_folder(folder)}"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", named.NAMED)
 def test_a_name_its_path_and_a_store_of_its_files_give_one_workload(
     name: str, tmp_path: Path
@@ -100,6 +101,7 @@ def test_a_store_is_no_workload(tmp_path: Path) -> None:
     assert "tracekit replay" in str(raised.value.hint)
 
 
+@pytest.mark.slow
 def test_settings_by_their_earlier_names(tmp_path: Path) -> None:
     folder = written(tmp_path / "openb", OPENB)
     inside = load(f"openb[gpu=count,used_share=0.5]:{folder}")
@@ -121,6 +123,7 @@ def test_times_that_are_recorded_and_not_replayed_name_their_assumption(tmp_path
     assert aside not in load(folder, "departures=recorded").provenance.quantities.values()
 
 
+@pytest.mark.slow
 def test_files_are_known_by_their_columns(tmp_path: Path) -> None:
     nodes, pods = OPENB.values()
     renamed = written(tmp_path / "renamed", {"x.csv": nodes, "y.csv": pods})
@@ -156,6 +159,7 @@ def test_requests_meet_the_target_and_kinds_ask_for_their_own_pair(target: float
         assert each[kinds == kind].mean(axis=0) == pytest.approx(factors, rel=0.06)
 
 
+@pytest.mark.slow
 def test_the_set_is_of_its_own_seed_and_the_order_of_the_run() -> None:
     def by_name(made: Workload) -> dict[str, list[int]]:
         return dict(zip(made.containers.ids, made.containers.request.tolist(), strict=True))
@@ -166,6 +170,7 @@ def test_the_set_is_of_its_own_seed_and_the_order_of_the_run() -> None:
     assert by_name(load("paper000[seed=1]")) != by_name(first)
 
 
+@pytest.mark.slow
 def test_the_real_pods_of_openb() -> None:
     """AccaSim 1.1.3 places the same pods on 1,077 nodes."""
     made = load(f"openb:{shared_data('openb')}")
@@ -176,6 +181,7 @@ def test_the_real_pods_of_openb() -> None:
     assert demand_bound(made) == 843
 
 
+@pytest.mark.slow
 def test_calls_of_a_folder(tmp_path: Path) -> None:
     folder = parquet_folder(tmp_path / "mine")
     containers = pl.read_parquet(folder / "containers.parquet").with_columns(

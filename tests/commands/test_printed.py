@@ -15,6 +15,7 @@ from tracekit.commands.shell import run
 from tracekit.intake.ingest import ingest
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("policy", "shown"),
     [
@@ -31,6 +32,7 @@ def test_scores_in_bytes_are_shown_in_units_of_people(
     assert shown in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_scores_without_a_unit_stay_numbers(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -295,6 +295,7 @@ def test_a_plan_keeps_budgets_and_moves_nobody_twice(tmp_path: Path) -> None:
     assert answer.of("fullest_node")[0].value == pytest.approx(fullest * 0.5 / 8)
 
 
+@pytest.mark.slow
 def test_names_stay_names(tmp_path: Path) -> None:
     for value in (_HOSTILE, "1e3", "yes", "0x1f", "~", "a: b", "#c", "2026-01-01", "- d", ""):
         assert yaml.safe_load(yaml_text({value: [value]})) == {value: [value]}

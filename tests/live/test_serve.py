@@ -105,6 +105,7 @@ def _scores(port: int, waiting: Any, names: list[str]) -> dict[str, int]:
     return {one["Host"]: one["Score"] for one in json.loads(body)}
 
 
+@pytest.mark.slow
 def test_a_watched_cluster_is_answered_for(tmp_path: Path) -> None:
     cluster, waiting = _Cluster(tmp_path), pod("waits")
     for name in ("n0", "n1"):
@@ -162,6 +163,7 @@ class _Prometheus(http.server.BaseHTTPRequestHandler):
         pass
 
 
+@pytest.mark.slow
 def test_use_comes_from_prometheus(tmp_path: Path) -> None:
     listed = tmp_path / "objects.json"
     items = [node("n0"), node("n1")]
@@ -180,6 +182,7 @@ def test_use_comes_from_prometheus(tmp_path: Path) -> None:
     server.server_close()
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(shutil.which("openssl") is None, reason="no openssl to make a certificate")
 def test_https_and_a_wrong_certificate(tmp_path: Path) -> None:
     cert, key = tmp_path / "server.crt", tmp_path / "server.key"

@@ -148,6 +148,7 @@ def test_a_policy_takes_part_once() -> None:
         study_placement(SMALL, policies=[FIVE[0], FIVE[0]])
 
 
+@pytest.mark.slow
 def test_load_by_container_and_time_of_a_decision() -> None:
     ticks = count()
     study = ExtenderStudy(orders=2, decisions=3)

@@ -165,6 +165,7 @@ def test_a_change_that_nobody_sees_is_neither_better_nor_worse(
     assert changes.filter(policy="lra", measure=measure)["verdict"].to_list() == [expected]
 
 
+@pytest.mark.slow
 def test_what_production_came_to_is_no_matter_of_chance(tmp_path: Path) -> None:
     """Its placement is the same in every order, so that a change of it is a change."""
     small, large = (parquet_folder(tmp_path / f"load{number}") for number in (0, 1))
@@ -282,6 +283,7 @@ def test_a_run_holds_its_own_worst_order(runs: dict[str, Path], base: str) -> No
     assert fact.value == fact.against == row["base_worst"]
 
 
+@pytest.mark.slow
 def test_a_threshold_that_is_held_to_nothing_is_an_error(tmp_path: Path) -> None:
     """Production alone is the same in both; a gate that holds it to a threshold is always open."""
     load = parquet_folder(tmp_path / "load")
@@ -320,6 +322,7 @@ def test_folders_that_are_no_runs(runs: dict[str, Path], tmp_path: Path) -> None
         compare_runs(runs["base"], other)
 
 
+@pytest.mark.slow
 def test_where_no_policy_is_in_both_runs_that_is_the_verdict(tmp_path: Path) -> None:
     """Production came out the same: that says nothing of any policy."""
     folder = parquet_folder(tmp_path / "given")

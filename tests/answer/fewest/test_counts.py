@@ -84,6 +84,7 @@ def test_no_answer_is_below_what_all_subsets_of_nodes_tell(
     assert holds(load, name, tuple(sorted(results.staying.tolist())))
 
 
+@pytest.mark.slow
 @settings(max_examples=few_or_many(8, 200))
 @given(
     some.lists(some.tuples(some.integers(5, 40), some.integers(5, 40)), min_size=4, max_size=14),

@@ -214,6 +214,7 @@ def test_without_two_zones_nothing_can_be_survived(zones: list[str | None]) -> N
         shrunk(in_zones(LOPSIDED, zones), survive=True)
 
 
+@pytest.mark.slow
 def test_a_store_is_asked_on_the_command_line(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -87,6 +87,7 @@ print(at - 1)
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", ["exchange", "aside"])
 def test_killed_before_any_call_the_old_or_the_new_is_whole(tmp_path: Path, how: str) -> None:
     command = [sys.executable, "-c", KILLED, str(tmp_path / "root"), how]

@@ -49,6 +49,7 @@ def _rows(store: Path) -> dict[str, list[tuple[object, ...]]]:
     }
 
 
+@pytest.mark.slow
 def test_broken_files_are_refused_and_mended_ones_replace_them(tmp_path: Path) -> None:
     folder, store = _written(tmp_path / "in", BROKEN), tmp_path / "store"
     with pytest.raises(TracekitError):
@@ -61,6 +62,7 @@ def test_broken_files_are_refused_and_mended_ones_replace_them(tmp_path: Path) -
     assert _rows(store) == _rows(tmp_path / "fresh")
 
 
+@pytest.mark.slow
 def test_a_mended_file_that_was_taken_in_beside_its_earlier_version_replaces_it(
     tmp_path: Path,
 ) -> None:
@@ -74,6 +76,7 @@ def test_a_mended_file_that_was_taken_in_beside_its_earlier_version_replaces_it(
     assert _rows(store) == _rows(tmp_path / "fresh")
 
 
+@pytest.mark.slow
 def test_rows_that_lacked_a_container_are_read_again(tmp_path: Path) -> None:
     broken = {**GOOD, "containers": BROKEN["containers"]}
     folder, store = _written(tmp_path / "in", broken), tmp_path / "store"

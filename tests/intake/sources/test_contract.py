@@ -6,6 +6,7 @@ they become. TRACEKIT_APPROVE=1 (``make approve``) takes what they become today 
 
 from __future__ import annotations
 
+import functools
 import os
 import time
 from collections.abc import Iterator
@@ -57,6 +58,7 @@ def test_every_kind_of_file_of_every_source_has_a_case() -> None:
     assert wanted <= seen
 
 
+@functools.cache
 def _files(case: Path) -> list[tuple[str, TraceFile]]:
     """The word and the file of each file of a case that a source reads by code."""
     release = case.parent.name if case.is_relative_to(HERE / "released") else "auto"

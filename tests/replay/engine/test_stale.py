@@ -162,6 +162,7 @@ def test_who_cannot_be_several(text: str) -> None:
         parse_entrant(text if "+" in text else f"{text}+schedulers")
 
 
+@pytest.mark.slow
 def test_conflicts_stand_beside_one_scheduler(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

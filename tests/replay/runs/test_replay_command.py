@@ -83,6 +83,7 @@ def test_repeats_say_what_is_better(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert not (out / "differences.parquet").exists()
 
 
+@pytest.mark.slow
 def test_only_the_named_policies_meet_every_order(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -71,6 +71,7 @@ def made(containers: int, **changed: Any) -> Recommender:
     return VerticalPodAutoscaler(**changed).start(given_to)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("periods", [1, 60, 6000])
 def test_a_simulation_recommends_what_recorded_use_does(periods: int) -> None:
     rng = np.random.default_rng(periods)

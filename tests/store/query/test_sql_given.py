@@ -48,7 +48,7 @@ EVERY_TYPE = sorted(
         "SELECT column_name FROM (DESCRIBE SELECT * FROM test_all_types())"
     ).fetchall()
 )
-FORMATS = ("--json", "--format=json", "--format=csv", "--format=table")
+FORMATS = ("--json", "--format=csv", "--format=table")
 
 
 @pytest.mark.parametrize("column", EVERY_TYPE)

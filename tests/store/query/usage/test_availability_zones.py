@@ -59,6 +59,7 @@ def test_requests_count_while_containers_have_samples(query_rows: pl.DataFrame) 
     assert rows["b"]["cpu_used_share"] == pytest.approx(1 / 8)
 
 
+@pytest.mark.slow
 def test_a_later_price_takes_no_zone_away(tmp_path: Path) -> None:
     """What a row of a node does not state is as it was last stated: zone, and that it is gone."""
     now = 1_767_225_600_000
