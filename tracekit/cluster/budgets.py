@@ -74,10 +74,7 @@ class Budgets:
         return np.where(expected > 0, np.maximum(healthy - wanted, 0), 0)
 
     def against(self, those: Iterable[int], allowed: IntArray) -> list[bool]:
-        """Return whether each eviction of these containers, in this order, breaks a budget.
-
-        ``allowed`` is the result of the method of that name.
-        """
+        """Return whether each eviction of these containers, in this order, breaks a budget."""
         left, breaks = allowed.copy(), []
         for one in those:
             own = self.of[one][self.of[one] >= 0]
@@ -100,7 +97,10 @@ class Budgets:
         return np.array(evictable, dtype=np.int64)
 
     def barred(self, those: IntArray, allowed: IntArray) -> BoolArray:
-        """Return which containers may not be evicted: as a budget is spent or they have several."""
+        """Return which of these containers may not be evicted now.
+
+        Such a container has a spent budget, or several budgets.
+        """
         own = self.of[those]
         spent = np.append(allowed < 1, False)  # the last is that of -1
         held: BoolArray = spent[own].any(axis=1) | ((own >= 0).sum(axis=1) > 1)

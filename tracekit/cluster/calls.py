@@ -35,13 +35,9 @@ class CallWeights:
         return len(self.offsets) - 1
 
     def shares(self, kind: int) -> FloatArray:
-        """Return, for each service, its share in the calls of the service ``kind``.
+        """Return each service's share in the calls of the service ``kind``, shape (services,).
 
         The shares sum to 1, or to 0 for a service without calls.
-
-        Returns
-        -------
-        float64, shape (services,)
         """
         span = slice(self.offsets[kind], self.offsets[kind + 1])
         counts = np.zeros(self.services)

@@ -35,8 +35,7 @@ Requests = Annotated[
 class Choice:
     """The source of requests that the assumption ``requests`` chooses.
 
-    ``place`` is a file of requests, or the folder after ``sized:``, and ``policy`` one of its
-    policies.
+    ``place`` is a file, or the folder after ``sized:``; ``policy`` is a policy of that folder.
     """
 
     kind: Kind

@@ -19,7 +19,7 @@ _NAMES = {"cpu_milli": "CPU", "memory_bytes": "memory"}
 
 
 def scale_of(value: float) -> Fraction:
-    """Return the exact fraction of the decimal digits that show the value: 1.3 gives 13/10.
+    """Return the value's decimal digits as an exact fraction: 1.3 gives 13/10.
 
     Raise TracekitError if it is not above 0.
     """
@@ -106,7 +106,7 @@ def _use(load: Workload) -> FloatArray:
 
 
 def mark_for(names: Iterable[str]) -> str:
-    """Return the separator of a copy's name and number: as many ``+`` as no original name has."""
+    """Return the separator of a copy's name and number: the fewest ``+`` that no name contains."""
     mark, taken = "+", set(names)
     while any(mark in name for name in taken):
         mark += "+"
@@ -130,9 +130,8 @@ def like_nodes(load: Workload, count: int) -> IntArray:
     """Return the node that each further node is a copy of, shape (count,).
 
     The originals are spread evenly over the sizes of the cluster's nodes, so that the cluster keeps
-    its mix. Nodes that are never removed, lost nodes, and nodes closed to all containers are never
-    copied, and cordoned nodes only if no others are left. The result is empty if no node can be
-    copied.
+    its mix. Nodes that are never removed, lost, or closed to all containers are never copied, and
+    cordoned nodes only if no others are left. The result is empty if no node can be copied.
     """
     those = _can_be_had(load)
     if not len(those):

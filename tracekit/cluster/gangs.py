@@ -22,8 +22,7 @@ from tracekit.cluster.workload import UNKNOWN, Workload
 def with_gangs(load: Workload) -> Workload:
     """Return the workload with a gang for each service that has several exchangeable containers.
 
-    A workload that has gangs is returned unchanged. A container without a known service is in no
-    gang.
+    A workload that has gangs is returned unchanged. A container of an unknown service has no gang.
 
     Raises
     ------

@@ -32,7 +32,7 @@ _UNITS = {
 
 
 def span_ms(text: str, *, whole: int, what: str) -> int:
-    """Return a text such as ``90s``, ``2h`` or ``50%`` in milliseconds, the unit of a bare number.
+    """Return a span such as ``90s``, ``2h``, ``50%`` or ``1500`` in milliseconds.
 
     Parameters
     ----------

@@ -210,8 +210,7 @@ class Containers:
     arrival_ms, departure_ms : int64, shape (containers,)
         A container runs at ``arrival_ms <= time < departure_ms`` once it has a node.
     request, nonzero_request, limit : int64, shape (containers, resources)
-        ``nonzero_request`` has the scheduler's defaults for unstated cpu and memory; a limit of 0
-        is none.
+        ``nonzero_request`` has defaults for unstated cpu and memory; a limit of 0 is none.
     exchangeable : bool, shape (containers,), optional
         Containers that may swap their assumed times of arrival; their use is known from the first
         step on. None if no container may.

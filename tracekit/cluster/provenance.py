@@ -61,12 +61,10 @@ def reserved_rests_on(reserved: IntArray | None) -> dict[str, str]:
 
 
 def use_rests_on(unknown: BoolArray) -> dict[str, str]:
-    """Return the origin ``assumed`` under texts that count the containers without recorded use.
+    """Return texts on containers without recorded use, each with the origin ``assumed``.
 
-    Parameters
-    ----------
-    unknown : bool, shape (2, containers)
-        Whether a container's use of CPU, and of memory, is not recorded.
+    An example is ``use of 3 of 10 containers``, or ``use of containers`` if none is recorded.
+    ``unknown``, shape (2, containers), says of which containers CPU, and memory, is not recorded.
     """
     silent, containers = unknown.all(axis=0), unknown.shape[1]
     if silent.all():
@@ -178,7 +176,7 @@ class SizeDoubt:
     node_use: Float32Array | None = None
 
     def on(self, nodes: IntArray) -> SizeDoubt:
-        """Return these intervals for the nodes at these positions alone."""
+        """Return a copy whose ``node_use`` has the nodes at these positions alone."""
         use = None if self.node_use is None else self.node_use[:, :, nodes]
         return replace(self, node_use=use)
 

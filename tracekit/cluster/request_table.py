@@ -240,8 +240,7 @@ class Fixed:
     init, overhead : float64, shape (containers, 2)
         In the unit of the other requests; 0 for none.
     own_request, own_limit : float64, shape (containers, 2)
-        The sum of the requests, and of the limits, of the pod's containers where ``has_part``; NaN
-        for none.
+        The sum of the containers' requests, and of their limits, where ``has_part``; NaN for none.
     """
 
     has_part: BoolArray

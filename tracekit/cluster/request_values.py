@@ -83,7 +83,7 @@ class RequestValues:
 def uniform(
     containers: int, request: IntArray, limit_factor: float, resources: Sequence[str] = BASE
 ) -> ContainerRequests:
-    """Return one request for all containers. Fractions of use are fractions of this request."""
+    """Return the same request for all containers. A use of 1.0 stands for this request."""
     requests = np.tile(request, (containers, 1))
     return ContainerRequests(
         resources=tuple(resources),

@@ -104,8 +104,7 @@ _IN_MEASURES = {
 def short_names(columns: Sequence[str]) -> list[str]:
     """Return names of resources for measures, such as ``cpu`` for cpu_milli.
 
-    A name has only letters, digits and _. If an earlier column has the short name, a column keeps
-    its long one.
+    A name has only letters, digits and _. A column whose short name is taken keeps its long one.
     """
     names: list[str] = []
     for column in columns:
@@ -160,14 +159,12 @@ def reserved_of(
 ) -> IntArray | None:
     """Return the amount that each node reserves for its background; None if nothing is reserved.
 
-    It is the mean or a percentile of the background, but no more than ``held`` leaves of the
-    capacity.
+    It is the background's mean or percentile, but no more than ``held`` leaves of the capacity.
 
     Parameters
     ----------
     text : str
-        ``none``, or ``background`` with a resource and a percentile, if any:
-        ``background:memory:p95``.
+        ``none``, or such as ``background:memory:p95``; either word after a colon may be left out.
     background : float32, shape (2, steps, nodes)
         Use of nodes beyond their containers, in millicores and in bytes.
     capacity : int64, shape (nodes, resources)

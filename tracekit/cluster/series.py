@@ -109,7 +109,7 @@ def steps_between(first_ms: int, last_ms: int, step_ms: int) -> IntArray:
 
 
 def settled_steps(times_ms: IntArray, settled_ms: int) -> IntArray:
-    """Return the steps from ``settled_ms`` on, when the cluster is filled; all steps if none is."""
+    """Return the steps from ``settled_ms`` on, or all steps if there are none."""
     settled = np.flatnonzero(times_ms >= settled_ms)
     return settled if len(settled) else np.arange(len(times_ms))
 

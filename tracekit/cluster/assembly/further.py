@@ -51,10 +51,10 @@ class FurtherUse:
     at: IntArray
 
     def by_column(self, column: IntArray, columns: int) -> Float32Array | None:
-        """Return the use by columns of a matrix of use; None if no resource has a record.
+        """Return the use in the columns of ``Use.values``; None if no resource has a record.
 
-        The shape is (used, steps, columns), and ``column`` has the column of each container. A
-        column is NaN if its container has no record.
+        ``column`` has each container's column, and ``columns`` is their number. The shape is (used,
+        steps, columns). A column is NaN if its container has no record.
         """
         if not self.used:
             return None

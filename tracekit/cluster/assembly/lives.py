@@ -84,7 +84,7 @@ class Lives:
         return int(self.times_ms[0]) if self.moment else None
 
     def due(self) -> tuple[IntArray, IntArray]:
-        """Return the first step, and one past the last, at which each container's use may be due.
+        """Return the first step at which each container's use may be needed, and one past the last.
 
         An exchangeable container may arrive at any time, so its first step is 0.
         """
@@ -253,8 +253,7 @@ def axis_from(
     leaves : float64, shape (containers,)
         Time of departure in milliseconds, NaN where a container stays.
     assumed : tuple of int
-        The longest span of arrivals and the step, in milliseconds. A step of 0 takes that of the
-        samples.
+        The longest span of arrivals and the step, in milliseconds; 0 is the step of the samples.
     """
     span_ms, step_ms = assumed
     gone = leaves[~np.isnan(leaves)]
@@ -295,7 +294,7 @@ def between_samples(
 ) -> tuple[int, int]:
     """Return how many containers run only between two sampling times, and their share in percent.
 
-    The share is of the time that all containers run.
+    The share is of the summed running time of all containers.
     """
     after = np.append(times_ms, np.iinfo(np.int64).max)
     unseen = after[np.searchsorted(times_ms, arrival_ms)] >= departure_ms

@@ -43,7 +43,7 @@ class Used:
     silent : bool, shape (containers,)
         Whether neither CPU nor memory is recorded.
     held : int
-        Steps at which a container with samples runs but has none, summed over containers.
+        Number of steps at which a container with samples runs without one, over all containers.
     blank : int
         Number of steps between the first and the last sample at which no container has a sample.
     background : float32, shape (2, steps, nodes)

@@ -77,7 +77,7 @@ def _left_out(share: float, assumptions: SizedAssumptions, *, says_so: bool) -> 
 def without_lacking(
     store: Store, sizes: Sizes, life: Lives
 ) -> tuple[Lives, tuple[tuple[int, str], ...]]:
-    """Return ``life`` without containers that request a resource that no node has, and these.
+    """Return ``life`` without containers that request a resource of no node, and the rows of these.
 
     This applies only to lists of Kubernetes, which name all resources of nodes. A resource is
     ignored if any container that requests it has a node, because the amounts of nodes are then not
@@ -218,8 +218,7 @@ class Replayed:
     too_large : tuple of int
         Rows of ``sizes.containers`` that are left out because they fit on no node.
     lacking : tuple of (int, str)
-        Rows of ``sizes.containers`` that are left out for a resource that no node has, and this
-        resource.
+        Rows left out for a resource that no node has, each with this resource.
     """
 
     sizes: Sizes

@@ -50,8 +50,7 @@ class Sizes:
     rules : DataFrame
         The table ``sharing_rule``.
     set_aside : Series
-        Names of nodes left out: without a size, or without use and containers, where others have
-        them.
+        Names of nodes left out: without a size, or with no use and no container, unlike others.
     unmeasured : int
         Number of nodes without recorded use, where other nodes have use.
     unlisted : int

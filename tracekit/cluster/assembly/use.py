@@ -109,8 +109,7 @@ def use_of(
     size : int64, shape (ids, 2)
         The millicores and bytes that a recorded fraction of 1.0 stands for.
     instead : float32, shape (ids, 2), optional
-        The assumed CPU and memory of an entity of which only the other one is recorded; 0 if not
-        given.
+        The CPU or memory that is assumed where only the other is recorded; 0 if not given.
     lives_ms : pair of int64, shape (ids,), optional
         Arrival and departure of each entity.
     """
@@ -157,8 +156,6 @@ def sampled(
     assumptions: SizedAssumptions,
 ) -> tuple[Float32Array, BoolArray]:
     """Return the last sample in each step, in millicores and bytes, and which ids have a sample.
-
-    ``size`` is as in ``use_of``.
 
     Returns
     -------

@@ -47,10 +47,7 @@ CONTROL_PLANE = ("node-role.kubernetes.io/control-plane", "node-role.kubernetes.
 def nodes_of(store: Store, replayed: Replayed, reserved: IntArray | None) -> Nodes:
     """Return the nodes with their sizes, labels, domains and prices from the table ``node``.
 
-    Parameters
-    ----------
-    reserved : int64, shape (nodes, resources), optional
-        The part of each node that requests may not use.
+    ``reserved``, shape (nodes, resources), is the part of nodes that requests may not use.
     """
     ids, capacity, listed = tuple(replayed.nodes), replayed.amounts.capacity, replayed.sizes.nodes
     if not listed.height:
@@ -280,10 +277,7 @@ def assembled(
 ) -> Workload:
     """Return the workload of these parts, for stores that list containers and for usage alone.
 
-    Parameters
-    ----------
-    reserved : int64, shape (nodes, resources), optional
-        The part of each node that requests may not use.
+    ``reserved``, shape (nodes, resources), is the part of nodes that requests may not use.
     """
     return Workload(
         name=store.name,

@@ -35,8 +35,7 @@ EVERY = "*"
 class Whom:
     """A selection of containers by namespace, ``*`` for all, and by requirements on their labels.
 
-    A container must meet every requirement in ``asks``. If ``asks`` is None, no container is
-    selected.
+    A container must meet every requirement in ``asks``; if it is None, no container is selected.
     """
 
     namespaces: tuple[str, ...]
@@ -57,8 +56,8 @@ class Rule:
     skew, least : int
         Of a spread: ``maxSkew``, ``minDomains``.
     selector, taints : bool
-        Of a spread: whether only nodes count that the container's selector selects, or whose taints
-        it tolerates.
+        Of a spread: whether only nodes count that the container selects, or whose taints it
+        tolerates.
     """
 
     kind: Kind

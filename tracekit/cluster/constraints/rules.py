@@ -152,9 +152,9 @@ def sharing(service: IntArray, limits: IntArray, nodes: int) -> CountRules:
     service : int64, shape (containers,)
         -1 for a container without limits.
     limits : int64, shape (limits, 3)
-        Holder, guest, most: a node with containers of the service holder takes at most ``most`` of
-        the service guest. If both are one service, ``most`` does not count the first: under this
-        reading the recorded placement of Tianchi 2018 breaks no rule.
+        Holder, guest, most: a node that runs the holder takes at most ``most`` containers of the
+        guest. If both are one service, ``most`` does not count the first: under this reading the
+        recorded placement of Tianchi 2018 breaks no rule.
     """
     each = np.arange(len(limits))
     none = np.zeros_like(each)

@@ -38,7 +38,7 @@ _SORTED_ROWS = 1 << 24
 
 @dataclass(frozen=True, kw_only=True)
 class Survey:
-    """What the first reading of a usage table finds: its times, rows and entities.
+    """The times of a usage table, with counts of its rows and entities; ``survey`` makes it.
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ class Survey:
 
 
 def survey(table: UsageTable) -> Survey:
-    """Read the times of a table.
+    """Return the times, the counts and the step of a usage table.
 
     A second reading covers only entities whose runs of successive rows overlap in time.
     """
