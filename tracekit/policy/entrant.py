@@ -42,7 +42,7 @@ def parse_rebalancer(text: str) -> RebalancePolicy:
 
 @dataclass(frozen=True)
 class Accompanied:
-    """A placement policy with a rebalance policy or with several schedulers.
+    """A placement policy run with a rebalance policy, with several schedulers, or with both.
 
     Parameters
     ----------
@@ -84,7 +84,7 @@ class Accompanied:
 
     @property
     def used_by(self) -> UsedBy:
-        """The user of the placement policy; ``yardstick`` for several schedulers."""
+        """Who uses the placement policy, see ``UsedBy``; ``yardstick`` for several schedulers."""
         return self.placement.used_by if self.schedulers is None else "yardstick"
 
     @property
@@ -103,26 +103,26 @@ class Accompanied:
         return (self.placement, *self.behind)
 
     def spelled(self) -> Mapping[str, str]:
-        """Return all parameters as text; those of further parts begin with the part's name."""
+        """Return all parameters as text; names are ``PART.NAME`` for the parts of ``behind``."""
         own = dict(self.placement.spelled())
         for one in self.behind:
             own |= {f"{one.name()}.{name}": value for name, value in one.spelled().items()}
         return own
 
     def spelled_out(self) -> str:
-        """Return all parameters in one text, as in the summary."""
+        """Return all parts with all their parameters as one text, joined by '+'."""
         return "+".join(one.spelled_out() for one in self.parts)
 
     def written_in(self) -> tuple[str, ...]:
-        """Return the user's own files in which parts are written."""
+        """Return the paths of the user's own files that define the parts."""
         return tuple(file for one in self.parts for file in one.written_in())
 
     def name(self) -> str:
-        """Return the names of all parts."""
+        """Return the names of all parts, joined by '+'."""
         return "+".join(one.name() for one in self.parts)
 
     def address(self) -> str:
-        """Return the spelling that ``parse_entrant`` reads in any process."""
+        """Return the text with full file paths that ``parse_entrant`` reads in any process."""
         return "+".join(one.address() for one in self.parts)
 
     def __str__(self) -> str:
@@ -133,9 +133,10 @@ Entrant = PlacementPolicy | Accompanied
 
 
 def parse_entrant(text: str) -> Entrant:
-    """Return the entrant of a text; ``str`` of the entrant is the same text.
+    """Parse a placement policy, alone or with parts behind it, as ``best_fit+load_spread``.
 
-    Raises TracekitError for an unknown name or parameter, and for production with a rebalancer.
+    ``str`` of the result is the same text. Raises TracekitError for an unknown name or parameter,
+    and for policy ``observed`` with a rebalancer.
     """
     placement, behind = cut(text)
     if behind is None:
@@ -152,7 +153,7 @@ def parse_entrant(text: str) -> Entrant:
 
 @dataclass(frozen=True)
 class Sent:
-    """An entrant that is pickled as its address, which the other process parses.
+    """A wrapper that pickles a policy as its address, which the other process parses.
 
     The class of a policy may come from a user's file, whose path is in the address.
     """
@@ -169,16 +170,16 @@ def _arrived(address: str) -> Sent:
 
 @dataclass(frozen=True)
 class Entrants:
-    """The entrants of a call, each once and in order.
+    """The policies that one command compares, each once and in the order given.
 
     Parameters
     ----------
     chosen : tuple of Entrant
-        All entrants.
+        All policies.
     named : tuple of Entrant
-        Entrants that the caller spelled out; ``all`` and ``common`` name none.
+        The policies that the caller wrote by name, not those that ``all`` or ``common`` add.
     files : tuple of Entrant
-        Entrants that come from a scheduler's configuration file.
+        The policies that come from a scheduler's configuration file.
     words : bool
         Whether the caller wrote ``all`` or ``common``.
     """
@@ -190,12 +191,12 @@ class Entrants:
 
     @classmethod
     def of(cls, texts: Iterable[str]) -> Entrants:
-        """Return the entrants of texts.
+        """Parse the texts of policies; ``all`` and ``common`` each stand for several of them.
 
         Raises
         ------
         TracekitError
-            For an unknown name, with a similar name, and for a wrong parameter.
+            For an unknown name or a wrong parameter. The hint has a similar name.
         """
         chosen: dict[str, Entrant] = {}
         named: dict[str, Entrant] = {}
@@ -215,21 +216,21 @@ class Entrants:
 
     @property
     def in_use(self) -> Entrant:
-        """The scheduler in use: the first configuration file, else ``default_scheduler``."""
+        """The cluster's own scheduler: the first configuration file, or ``default_scheduler``."""
         return self.files[0] if self.files else parse_entrant(USUAL)
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The spellings of the named entrants."""
+        """The texts of the policies in ``named``."""
         return tuple(map(str, self.named))
 
     @property
     def reads_calls(self) -> bool:
-        """Whether an entrant needs the calls between services."""
+        """Whether a policy reads the calls between services."""
         return any("calls" in one.reads for one in self.chosen)
 
     def placing_by(self, fit: Path, *, by_default: bool) -> Entrants:
-        """Return the entrants with a fit for each policy that needs one; see ``with_fit``."""
+        """Return a copy whose ``interference`` policies read a folder's fit; see ``with_fit``."""
         chosen, named, files = (
             tuple(with_fit(one, fit, by_default=by_default) for one in some)
             for some in (self.chosen, self.named, self.files)
@@ -237,7 +238,7 @@ class Entrants:
         return replace(self, chosen=chosen, named=named, files=files)
 
     def also(self, *others: Entrant) -> Entrants:
-        """Return these entrants and further ones, which count as named."""
+        """Return a copy with further policies, which count as named."""
         chosen = {str(one): one for one in (*self.chosen, *others)}
         named = {str(one): one for one in (*self.named, *others)}
         return replace(self, chosen=tuple(chosen.values()), named=tuple(named.values()))
@@ -257,7 +258,7 @@ def _two_policies(first: str, second: str) -> TracekitError | None:
 
 
 def rebalanced(policy: PlacementPolicy, rebalance: RebalancePolicy) -> Accompanied:
-    """Return the policy with a rebalancer behind it."""
+    """Combine a placement policy with a rebalancer; raises TracekitError for ``observed``."""
     if "recorded" in policy.reads:
         raise TracekitError(
             f"'{policy}' is what production did: nothing can be moved in it",
@@ -277,7 +278,7 @@ def why_one_scheduler(entrant: Entrant) -> str:
 
 
 def with_schedulers(entrant: Entrant, schedulers: Schedulers) -> Accompanied:
-    """Add several schedulers to an entrant; raises TracekitError if its policy needs only one."""
+    """Let several schedulers place by an entrant's policy; raises TracekitError if they cannot."""
     why = why_one_scheduler(entrant)
     if why:
         raise TracekitError(
@@ -296,17 +297,17 @@ FOLDER = "fit"
 
 
 def fit_beside(store: Path) -> Path:
-    """Return the folder for the fit of a store."""
+    """Return the default folder of a store's interference fit: ``fit`` next to the store."""
     return store.resolve().parent / FOLDER
 
 
 def with_fit(entrant: Entrant, folder: Path, *, by_default: bool = False) -> Entrant:
-    """Return the entrant with the fit of a folder, if its policy needs one.
+    """Return the entrant with ``interference[fit=beside]`` bound to the fit in a folder.
 
     Parameters
     ----------
     by_default : bool
-        Whether policy ``interference`` with its default parameters takes the fit, too.
+        Whether ``interference`` without parameters reads the fit, too.
     """
     placement = _placing_by_fit(entrant.placement, folder, by_default=by_default)
     if placement is entrant.placement:
@@ -338,7 +339,7 @@ def _placing_by_fit(policy: PlacementPolicy, folder: Path, *, by_default: bool) 
 
 @dataclass(frozen=True, kw_only=True)
 class Schedulers(Parametrised):
-    """The number of schedulers, and the age of their views."""
+    """Several schedulers that place in turn, each by its own cached view of the cluster."""
 
     number: Annotated[int, About("Schedulers that place in turn.", minimum=2, maximum=1000)] = 2
     cache_age_ms: Annotated[
@@ -354,11 +355,11 @@ class Schedulers(Parametrised):
 
     @classmethod
     def name(cls) -> str:
-        """Return the name in a spelling."""
+        """Return ``schedulers``, the word for this part in a policy's text."""
         return "schedulers"
 
     def view_ms(self, scheduler: int, now_ms: int) -> int:
-        """Return the time of the present view of a scheduler, which is numbered from 0."""
+        """Return when a scheduler, numbered from 0, took the view that it has at ``now_ms``."""
         if not self.cache_age_ms:
             return now_ms
         first = scheduler * self.cache_age_ms // self.number
@@ -370,13 +371,13 @@ FILES = "files"
 
 
 def files_of(policies: Iterable[Entrant], folder: Path | None = None) -> list[dict[str, str]]:
-    """Return the files in which policies are written, each once, with the digest of its content.
+    """Return ``path`` and ``sha256`` of each file that defines one of the policies.
 
     Parameters
     ----------
     folder : path, optional
-        The folder of the result's document. Paths are relative to it, so that files and result can
-        be moved together; without it they are relative to the working folder.
+        The folder of the document that will list the files. Paths are relative to it, so that both
+        can be moved together; None: relative to the working folder.
     """
     names = dict.fromkeys(name for policy in policies for name in policy.written_in())
     return [
@@ -389,11 +390,11 @@ def files_of(policies: Iterable[Entrant], folder: Path | None = None) -> list[di
 
 
 def address(policy: Entrant) -> str:
-    """Return a policy's spelling for any process: by its file if it has one, else by its name."""
+    """Return a policy's text for any process: ``address()`` if a file defines it, else ``str``."""
     return policy.address() if policy.written_in() else str(policy)
 
 
 def noted(policies: Iterable[Entrant], folder: Path | None = None) -> dict[str, Any]:
-    """Return the entry of the policies' files in a document; empty if no policy has a file."""
+    """Return ``{"files": files_of(...)}`` for a document; empty if no file defines a policy."""
     files = files_of(policies, folder)
     return {FILES: files} if files else {}

@@ -42,13 +42,15 @@ class _TooLongError(BaseException):
 
 
 def guard(kind: type[PlacementPolicy], check: Check) -> None:
-    """Guard every method of a policy that the class itself defines, and a score by its formula.
+    """Wrap the methods that a user's policy class defines, so that each call is checked.
+
+    A call raises OwnPolicyError if the code fails, takes longer than ``limit_s``, or changes an
+    array among its arguments. A score by ``score_formula`` is wrapped, too.
 
     Parameters
     ----------
     check : callable
-        Gets the name of the method, its result and its arguments; raises for a result that breaks
-        a promise.
+        Gets the name of the method, its result and its arguments; raises for a wrong result.
     """
     names = {name for one in kind.__mro__[1:-1] for name in vars(one)} | {"select"}
     for name, value in list(vars(kind).items()):
@@ -86,9 +88,10 @@ def place_of(kind: type[PlacementPolicy], method: str = "") -> str:
 
 @contextmanager
 def answers_for(file: str, what: str, limit_s: float) -> Iterator[None]:
-    """Turn an error that the code of a file raises into one line with the file and the line.
+    """Run a block of a user's code; its errors become one line with the file and the line.
 
-    A ``KeyboardInterrupt`` passes through.
+    A ``TracekitError`` and a ``KeyboardInterrupt`` pass through. ``what`` names the block in
+    errors.
 
     Raises
     ------

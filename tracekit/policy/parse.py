@@ -33,7 +33,7 @@ from tracekit.policy.view.snapshot import Tie
 
 
 def policies_of(word: str) -> list[str]:
-    """Return the sorted names for ``all`` or ``common``; for another text that text alone."""
+    """Return the sorted policy names that ``all`` or ``common`` stands for, else ``[word]``."""
     every = all_policies()
     if word == "common":
         return sorted(name for name, kind in every.items() if kind.common)
@@ -41,7 +41,7 @@ def policies_of(word: str) -> list[str]:
 
 
 def get_policy(name: str) -> type[PlacementPolicy]:
-    """Return the policy with a name or an alias, or of a user's own file ``PATH.py``."""
+    """Return the policy class with a name or an alias, or that of a user's own file ``PATH.py``."""
     if name.endswith(".py"):
         return load_own_policy(Path(name))
     kind = called(name, all_policies())
@@ -57,7 +57,7 @@ def get_policy(name: str) -> type[PlacementPolicy]:
 
 
 def parse_policy(text: str) -> PlacementPolicy:
-    """Return the policy of a text; ``str`` of the policy is the same text."""
+    """Parse a placement policy or profile; ``str`` of the result is the same text."""
     terms = [_term(part) for part in terms_of(text)]
     if any(weight is not None for weight, _ in terms):
         return weighted([_part(weight, name, text) for weight, name in terms])
@@ -68,9 +68,10 @@ def parse_policy(text: str) -> PlacementPolicy:
 
 
 def cut(text: str) -> tuple[str, str | None]:
-    """Return the text of the placement policy, and the text of a rebalancer behind it, if any.
+    """Split a text into that of the placement policy and that of the part behind it, or None.
 
-    The rebalancer is the last of several terms between '+', if it has no weight.
+    The part behind is the last of several terms, if it has no weight: ``"0.5*a+0.5*b+c"`` gives
+    ``("0.5*a+0.5*b", "c")``.
     """
     terms = terms_of(text)
     if len(terms) == 1 or _term(terms[-1])[0] is not None:
@@ -79,7 +80,7 @@ def cut(text: str) -> tuple[str, str | None]:
 
 
 def terms_of(text: str) -> list[str]:
-    """Return the terms of a text between the '+' outside brackets."""
+    """Split a text at each '+' outside of brackets: ``"a[x=y:1+z:2]+b"`` has two terms."""
     terms, depth, start = [], 0, 0
     for at, character in enumerate(text):
         depth += (character == "[") - (character == "]")
@@ -105,10 +106,10 @@ def _part(weight: str | None, name: str, text: str) -> Part:
 
 
 def build_policy(kind: type[PlacementPolicy], given: Mapping[str, str]) -> PlacementPolicy:
-    """Return a policy of a class, with parameters as text; every policy has ``near_weight``.
+    """Build a policy from its class and texts of parameters, which may include ``near_weight``.
 
-    ``str`` of the policy spells every given parameter, a default too: two spellings of one policy
-    are two rows, each with its own random stream.
+    ``str`` of the policy repeats every given parameter, even with its default value. So two texts
+    of one policy are two rows of a result, each with its own random stream.
     """
     if "near_weight" in given and "near_weight" not in parameters.names(kind):
         kind = near_kind(kind)
@@ -129,13 +130,14 @@ _TIES: Mapping[str, Tie] = {"first": "first", "reservoir": "reservoir"}
 
 
 def configured(path: Path, given: Mapping[str, str]) -> PlacementPolicy:
-    """Return the policy of a configuration file.
+    """Build the policy of a scheduler's configuration file.
 
     Parameters
     ----------
     given : mapping
-        ``profile``: the name of one of several profiles; ``tie``: ``reservoir``, as the scheduler
-        does, or ``first``; ``without=extender``: the extender of the file is left out.
+        ``profile``: the name of one of several profiles. ``tie``: ``reservoir``, which is the
+        default and the scheduler's, or ``first``. ``without``: only ``extender``, if one is left
+        out.
 
     Raises
     ------
@@ -224,7 +226,7 @@ _PACKAGE = "own_policies"
 
 
 def load_own_policy(path: Path) -> type[PlacementPolicy]:
-    """Return the policy of a file, checked; a changed file is read again.
+    """Load and check the policy class of a user's file; a changed file is loaded again.
 
     Raises
     ------
@@ -305,12 +307,12 @@ def _imported(path: Path) -> ModuleType:
 def by_name(
     files: Iterable[Mapping[str, str]], spell: Callable[[str], str] = os.path.normpath
 ) -> dict[str, str]:
-    """Return the paths of noted files by the name of the policy; ``spell`` changes each path."""
+    """Return the paths of ``files`` by policy name, changed by ``spell``; see ``files_of``."""
     return {_name(one["path"]): spell(one["path"]) for one in files}
 
 
 def as_given(text: str, files: Mapping[str, str]) -> str:
-    """Return a policy's text for ``--policy``, with the paths of ``by_name`` in place of names."""
+    """Return a policy's text for ``--policy``, with names replaced by the paths of ``by_name``."""
     return "+".join(_with_path(term, files) for term in terms_of(text)) if files else text
 
 

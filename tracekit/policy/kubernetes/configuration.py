@@ -167,7 +167,9 @@ def _refuse_twice(names: Sequence[str], what: str) -> None:
 
 
 def translated(document: Mapping[str, object], path: Path, profile: str) -> Translated:
-    """Return a profile of a configuration; '' for the profile of pods without a ``schedulerName``.
+    """Translate one profile of a kube-scheduler configuration into the parts of a policy.
+
+    Profile '' is ``default-scheduler``, or the only profile of the document.
 
     Raises
     ------

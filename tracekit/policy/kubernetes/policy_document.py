@@ -92,7 +92,7 @@ _KNOWN = {name for names in _RULES.values() for name in names} | {
 
 
 def translated(document: Mapping[str, object]) -> Translated:
-    """Return the policies, lifted rules and notes of a document."""
+    """Translate a ``Policy`` document of schedulers before 1.23 into the parts of a policy."""
     top = decode(document, _Document)
     read = Translated()
     listed = top.priorities

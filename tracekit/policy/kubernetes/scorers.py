@@ -29,7 +29,7 @@ TOPOLOGY = {
 
 
 def made(name: str, **values: Any) -> PlacementPolicy:
-    """Return a built-in policy with parameters."""
+    """Return the registered policy of a name; parameters without a value have their defaults."""
     return all_policies()[name](**values)
 
 
@@ -51,13 +51,13 @@ _Resources = tuple[_Resource, ...]
 
 
 class Ratio(Fields, frozen=True):
-    """Arguments of a score by the requested share of a node's resources."""
+    """The arguments of RequestedToCapacityRatio in a scheduler's configuration."""
 
     shape: tuple[_UseAndScore, ...] = ()
     resources: _Resources = ()
 
     def policy(self, resources: _Resources = ()) -> PlacementPolicy:
-        """Return the policy over some resources, or over those of the arguments."""
+        """Return the policy by these arguments; ``resources`` replace theirs, if not empty."""
         return made(
             "requested_to_capacity_ratio",
             resources=_weights(resources or self.resources),
@@ -267,7 +267,7 @@ SILENT = {
 
 
 class Extender(Fields, frozen=True):
-    """An extender of a configuration; the fields of its calls are read and not used."""
+    """One entry of ``extenders`` in a scheduler's configuration; it is never called over HTTP."""
 
     url_prefix: str = ""
     prioritize_verb: str = ""
@@ -290,18 +290,18 @@ class Extender(Fields, frozen=True):
 
 @dataclass
 class Translated:
-    """A scheduler's document as parts of a policy.
+    """A scheduler's configuration file, translated into the parts of a policy.
 
     Parameters
     ----------
     parts : list of Part
         The policies of the score plugins with their weights.
     percentage : int
-        ``percentageOfNodesToScore``; 0 adapts.
+        ``percentageOfNodesToScore``; 0: it depends on the number of nodes.
     scores : bool
-        Whether any plugin scores, even one that scores all nodes alike.
+        Whether any score plugin is enabled, even one that scores all nodes alike.
     lifted : set of str
-        Rules of the workload that do not hold.
+        Labels of the workload's constraints that the file disables, such as ``selector``.
     preempts : bool
         Whether DefaultPreemption is enabled; it evicts only if the workload allows it.
     gang_wait_ms, gang_backoff_ms : int, optional
@@ -309,7 +309,7 @@ class Translated:
     notes : list of str
         Differences from the real scheduler, a line each.
     lacks_extender : bool
-        Whether an extender is left out.
+        Whether the score or the filter of an extender is left out.
     """
 
     parts: list[Part] = field(default_factory=list)
@@ -323,7 +323,7 @@ class Translated:
     lacks_extender: bool = False
 
     def add_extenders(self, rows: Iterable[Extender]) -> None:
-        """Add the policies that replace extenders, with their weights, and a note of each."""
+        """Add the policy named like each extender's ``prioritizeVerb``, or a note that none is."""
         for one in rows:
             url, verb, weight = one.url_prefix, one.prioritize_verb, one.weight or 1
             name = verb.strip("/").rpartition("/")[2].replace("-", "_")
@@ -352,6 +352,6 @@ class Translated:
 def host_scores(
     policy: PlacementPolicy, snapshot: Snapshot, container: Container, nodes: IntArray
 ) -> tuple[Scores, IntArray]:
-    """Return the policy's score of each candidate, 0..100, and an extender's answer, 0..10."""
+    """Return each candidate's score, 0..100, and the same in an extender's whole numbers 0..10."""
     scores = Part(1.0, policy).scores(snapshot, container, nodes)
     return scores, tenths(scores)
