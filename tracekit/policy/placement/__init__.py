@@ -33,7 +33,7 @@ VENDORS = ("k8s_", "trimaran_", "scheduler_plugins_", "descheduler_")
 
 
 class Called(Protocol):
-    """A class of policies with aliases."""
+    """Any class of policies that ``called`` can look up by alias."""
 
     aliases: ClassVar[tuple[str, ...]]
 
@@ -42,7 +42,7 @@ P = TypeVar("P", bound=Called)
 
 
 def called(name: str, kinds: Mapping[str, type[P]]) -> type[P] | None:
-    """Return the policy with a name, an alias, or a name of recorded cases; None for none."""
+    """Return the class with a name or an alias, also after a prefix of ``VENDORS``; else None."""
     plain = name
     for vendor in VENDORS:
         plain = plain.removeprefix(vendor)
@@ -53,16 +53,16 @@ def called(name: str, kinds: Mapping[str, type[P]]) -> type[P] | None:
 
 
 class ScoreError(TracekitError):
-    """A policy cannot score with its parameters; the scheduler's status is Error."""
+    """A policy cannot score with its parameters; the real scheduler's status is Error."""
 
 
 class Parametrised:
-    """Base of the parts of an entrant: a dataclass of parameters.
+    """Base of placement policies, rebalance policies and ``Schedulers``: a dataclass of parameters.
 
     Attributes
     ----------
     stated : frozenset of str
-        The parameters that its spelling states, even with their default values.
+        The parameters that the user gave; ``str`` repeats them even with their default values.
     file : str, optional
         The file of a user's own policy; None for a policy of tracekit.
     """
@@ -92,11 +92,11 @@ class Parametrised:
         return f"{self.name()}[{parameters.spell_all(self, defaults=True)}]"
 
     def written_in(self) -> tuple[str, ...]:
-        """Return the user's own files in which it is written."""
+        """Return the paths of the user's own files that define the policy."""
         return (self.file,) if self.file else ()
 
     def address(self) -> str:
-        """Return the spelling that ``parse_entrant`` reads in any process."""
+        """Return the text that ``parse_entrant`` reads in any process."""
         return str(self)
 
     def __str__(self) -> str:
@@ -106,7 +106,7 @@ class Parametrised:
 
 @dataclass(frozen=True, kw_only=True)
 class PlacementPolicy(Parametrised):
-    """Base of every placement policy.
+    """Base of every placement policy: an instance is a rule with values of its parameters.
 
     Attributes
     ----------
@@ -115,7 +115,7 @@ class PlacementPolicy(Parametrised):
     source : str
         Upstream file and version, or paper and equation.
     aliases : tuple of str
-        Other names of the policy in recorded cases.
+        Other names of the policy in recorded cases, which are decisions of real schedulers.
     filtered : bool
         Whether only nodes with room are scored; False places anywhere, as production did.
     joint : bool
@@ -127,15 +127,14 @@ class PlacementPolicy(Parametrised):
     batched : bool
         Whether the policy decides for several containers at once, by ``BatchPolicy.select``.
     cell : {'first', 'tight'}
-        Which NUMA cell of a node a container gets that is bound to one cell.
+        Which NUMA cell of a node a container of one cell gets: the first or the fullest with room.
     wants : tuple of str
         Resources beyond cpu and memory that the policy reads. It leaves out a resource that the
         cluster lacks, and a report says so.
     limit_s : float
-        The longest time of one decision of a user's own policy; no other policy has a limit.
+        The longest time of one call of a user's own policy; no other policy has a limit.
     lifts : frozenset of str
-        Constraints of the workload that do not hold under the policy, by the first word of their
-        names.
+        Labels of the workload's constraints that do not hold under the policy, as ``selector``.
     notes : tuple of str
         Remarks for a reader of the policy's results, a line each.
     title : str
@@ -148,7 +147,7 @@ class PlacementPolicy(Parametrised):
     rebalance, schedulers : None
         Always None for a single policy; see ``entrant.Accompanied``.
     gang_wait_ms, gang_backoff_ms : int, optional
-        The policy's own times for gangs; None for those of the workload.
+        Replace the times of the workload's ``Rules``, if not None.
     """
 
     reads: ClassVar[frozenset[Reads]]
@@ -255,7 +254,7 @@ class PlacementPolicy(Parametrised):
         feasible : int64, shape (feasible,)
             Positions of the nodes with room, ascending.
         start : int
-            The start that the previous decision of this replay returned, 0 at first.
+            The node position that the previous decision of this replay returned, 0 at first.
         nodes : int
             Number of all nodes of the cluster.
         """
@@ -263,7 +262,7 @@ class PlacementPolicy(Parametrised):
 
     @classmethod
     def filters(cls) -> bool:
-        """Return whether the policy has a filter of its own."""
+        """Return whether the policy overrides ``admits``, and so filters nodes itself."""
         return cls.admits is not PlacementPolicy.admits
 
     @classmethod
@@ -276,9 +275,9 @@ class PlacementPolicy(Parametrised):
 
     @classmethod
     def upstream_arguments(cls, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Return a recorded case's arguments, completed by defaults of the upstream scheduler.
+        """Return a recorded case's arguments, with the real scheduler's defaults for missing ones.
 
-        A name that is a parameter of the policy sets it; other names concern the scheduler alone.
+        An argument named as a parameter of the policy sets it; others concern the scheduler alone.
         """
         return arguments
 
@@ -288,7 +287,7 @@ class PlacementPolicy(Parametrised):
 
     @property
     def placement(self) -> Self:
-        """The policy itself; an entrant has the same property."""
+        """The policy itself, as an ``Accompanied`` policy has the same property."""
         return self
 
     @property
@@ -301,11 +300,11 @@ class PlacementPolicy(Parametrised):
         return None
 
     def spelled_out(self) -> str:
-        """Return all parameters in one text."""
+        """Return all parameters as one text, ``name=value,...``."""
         return parameters.spell_all(self, defaults=True)
 
     def address(self) -> str:
-        """Return the spelling that ``parse_policy`` reads in any process, with the file if any."""
+        """Return the text that ``parse_policy`` reads in any process, with the user's own file."""
         given = parameters.spell_all(self, defaults=False, also=self.stated)
         return f"{self.file or self.name()}[{given}]"
 
@@ -327,10 +326,10 @@ class Batch:
 
 @dataclass(frozen=True, kw_only=True)
 class BatchPolicy(PlacementPolicy):
-    """Base of policies that decide batch by batch.
+    """Base of policies that decide for several containers at once, by ``select``.
 
-    ``score`` is the score of a node for one container. It decides for a container whose selected
-    node has no room after the earlier containers of the batch.
+    If a selected node has no room after the earlier containers of the batch, the container goes to
+    the node with the highest ``score`` instead.
     """
 
     batched: ClassVar[bool] = True
@@ -366,7 +365,7 @@ def _is_policy(name: str, brought: object) -> bool:
 
 
 def title_of_policy(spelled: str) -> str:
-    """Return the full name of a policy: ``balanced resource allocation (bra)``, ``production``."""
+    """Return a policy's name for readers: ``bra`` gives ``balanced resource allocation (bra)``."""
     name = spelled.partition("[")[0]
     kind = all_policies().get(name)
     if kind is None or not kind.title:

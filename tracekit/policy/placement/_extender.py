@@ -19,9 +19,9 @@ from tracekit.policy.view.snapshot import Container, Snapshot
 
 @dataclass(frozen=True, kw_only=True)
 class SplitPolicy(PlacementPolicy):
-    """Base of joint policies whose score has a part that each node decides alone.
+    """Base of joint policies whose score combines a part per node and a part over all candidates.
 
-    An engine may keep that part from one decision to the next.
+    An engine may keep the part per node from one decision to the next.
     """
 
     joint: ClassVar[bool] = True
@@ -31,18 +31,17 @@ class SplitPolicy(PlacementPolicy):
         raise NotImplementedError
 
     def joined(self, snapshot: Snapshot, container: Container, nodes: IntArray) -> Scores:
-        """Return the part of the score that all candidates decide together, shape (candidates,)."""
+        """Return the part of the score that depends on all candidates, shape (candidates,)."""
         raise NotImplementedError
 
     def together(self, alone: Scores, joined: Scores) -> Scores:
-        """Return the score of all candidates from both parts, shape (candidates,)."""
+        """Combine both parts into the score of all candidates, shape (candidates,)."""
         raise NotImplementedError
 
     def measured_alone(self, snapshot: Snapshot) -> bool:  # noqa: ARG002
-        """Return whether ``joined`` depends on no more than three inputs.
+        """Return whether an engine may keep the joined part while its three inputs do not change.
 
-        The three inputs are the candidates, the measurements and the amounts of the container. An
-        engine may keep the joined part while these inputs do not change.
+        The three inputs are the candidates, the measurements and the amounts of the container.
         """
         return False
 
@@ -63,7 +62,7 @@ _LEAST, _BALANCED = LeastAllocated(), BalancedAllocation()
 
 @dataclass(frozen=True, kw_only=True)
 class ExtenderPolicy(SplitPolicy):
-    """Base of the extender's policies: a score 0..100 per node, weighted and added."""
+    """Base of the policies of the Liang extender, whose score is added to kube-scheduler's."""
 
     reads: ClassVar[frozenset[Reads]] = frozenset({"requests", "usage"})
     weight: Annotated[
@@ -82,7 +81,7 @@ class ExtenderPolicy(SplitPolicy):
         raise NotImplementedError
 
     def alone(self, snapshot: Snapshot, container: Container, nodes: IntArray) -> Scores:
-        """Return the sum of the built-in scores."""
+        """Return the sum of the scores that ``builtin`` adds to the extender's."""
         total = np.zeros(len(nodes), dtype=np.int64)
         for scores in self._builtin(snapshot, container, nodes).values():
             total += scores.astype(np.int64)
@@ -105,7 +104,7 @@ class ExtenderPolicy(SplitPolicy):
         return {name: part.astype(np.float64) for name, part in parts.items()}
 
     def metric_time_ms(self, now_ms: int) -> int:
-        """Return the time of the extender's last fetch."""
+        """Return the time of the extender's last fetch: ``now_ms`` rounded down to ``cache_ms``."""
         return now_ms // self.cache_ms * self.cache_ms
 
     def _builtin(
@@ -130,14 +129,15 @@ def balance_scores(need: float, current: FloatArray, capacity: FloatArray) -> In
     Parameters
     ----------
     need : float
+        The request to be placed.
     current, capacity : float64, shape (nodes,)
         Nodes with ``need + current <= capacity``, all in one unit.
 
     Returns
     -------
     int64, shape (nodes,)
-        ``trunc(100 - 100 (v - min) / (max - min))``; 100 for a single node, 0 for nodes of
-        equal variance, and 0 for a need of 0.
+        ``trunc(100 - 100 (v - min) / (max - min))`` of each variance v in ``variances_after``; 100
+        for a single node, 0 for nodes of equal variance, and 0 for a need of 0.
     """
     if need == 0 or not len(current):
         return np.zeros(len(current), dtype=np.int64)
@@ -151,9 +151,10 @@ def balance_scores(need: float, current: FloatArray, capacity: FloatArray) -> In
 
 
 def variances_after(need: float, current: FloatArray, capacity: FloatArray) -> FloatArray:
-    """Return the sample variance of load with the need on each node in turn, shape (nodes,).
+    """Return, for each node, the variance of all nodes' loads if the need is placed there.
 
-    There must be two nodes or more. Sums are taken about the mean load, to avoid cancellation.
+    The result has shape (nodes,). It is the sample variance, so there must be two nodes or more.
+    Sums are taken about the mean load, to avoid cancellation.
     """
     load = current / capacity
     mean = load.mean()
@@ -166,7 +167,7 @@ def variances_after(need: float, current: FloatArray, capacity: FloatArray) -> F
 def balance_resource(
     resource: str, snapshot: Snapshot, container: Container, nodes: IntArray
 ) -> IntArray:
-    """Return BNP's score of each node by a resource.
+    """Return ``balance_scores`` of the container's request of one resource, shape (candidates,).
 
     The score is 0 for a node without room, and for all nodes if the cluster lacks the resource.
     """

@@ -138,7 +138,7 @@ def _more_uneven(
 
 
 class Case(NamedTuple):
-    """A batch and the data of its fitness.
+    """A batch of containers and the nodes, as arrays for ``judge``; ``BatchFitness`` makes it.
 
     Parameters
     ----------
@@ -155,10 +155,10 @@ class Case(NamedTuple):
     loads : float64, shape (2, resources)
         Weights of loads, and critical loads.
     rules : float64, shape (4,)
-        Values by ``MODE, EXCESS, OF_SCORE, OF_IMBALANCE``.
+        Mode of critical loads, cost of a load above them, weights of fitness and of imbalance.
     alone : float64, shape (batch, nodes)
-        Fitness of each container on a node without other containers of the batch; NaN without
-        room, ``UNKNOWN`` until it is computed.
+        Fitness of each container on a node without other containers of the batch; NaN without room,
+        ``UNKNOWN`` until it is computed.
     """
 
     request: FloatArray
@@ -212,12 +212,12 @@ def _sum_uneven(ground: FloatArray, nothing: FloatArray) -> float:
 
 
 class Given(NamedTuple):
-    """The data of the cost of positions.
+    """The data that a compiled cost gets with the positions of a search.
 
     Parameters
     ----------
     order : int64, shape (nodes,)
-        The node of each whole number.
+        ``order[i]`` is the node for a component of a position in i <= component < i + 1.
     case : Case
     """
 
@@ -271,11 +271,11 @@ def _function() -> Pointer:
 
 
 def compiled_cost(order: IntArray, case: Case) -> CompiledCost:
-    """Return the cost of positions, which is minus their fitness, for compiled code.
+    """Return the cost of a search's positions, minus the fitness of their nodes, for compiled code.
 
     Parameters
     ----------
     order : int64, shape (nodes,)
-        The node of each whole number.
+        ``order[i]`` is the node for a component of a position in i <= component < i + 1.
     """
     return CompiledCost(_function(), Given(order, case))

@@ -38,7 +38,7 @@ PENALTY = 10.0
 
 
 def suits_left(request: Any, left: Any, weight: Any) -> Any:
-    """Return the fitness of a container by the share of the free amount that it does not take."""
+    """Return ``weight * (1 - request / left)``, or ``weight`` if nothing is requested or free."""
     some = left > 0
     share = either(some & (request > 0), request / either(some, left, 1.0), 0.0)
     return weight * (1.0 - share)
@@ -51,7 +51,7 @@ def load_with(request: Any, used: Any, total: Any) -> Any:
 
 
 def suits_load(load: Any, tcrit: Any, weight: Any) -> Any:
-    """Return the fitness of a container by the distance of the load below the critical load."""
+    """Return ``weight * (tcrit - load)``, the weighted distance below the critical load."""
     return weight * (tcrit - load)
 
 
@@ -61,22 +61,23 @@ def is_enough(request: Any, left: Any) -> Any:
 
 
 def excess(load: Any, tcrit: Any) -> Any:
-    """Return the part of a load above the critical load."""
+    """Return how far a load is above the critical load, or 0."""
     return either(load > tcrit, load - tcrit, 0.0)
 
 
 def within(position: Any, nodes: int) -> Any:
-    """Clip a position so that its whole part is a node's number; for arrays and numbers."""
+    """Clip a position to 0 <= position < nodes, so that its whole part is a node's number."""
     return np.maximum(np.minimum(position, nodes - 1e-9), 0.0)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Ground:
-    """The data of the fitness: the workload's resources in the order of the paper.
+    """Capacity and use of some nodes, on which the fitness depends; see ``FitnessPolicy.ground``.
 
     Parameters
     ----------
     names : tuple of str
+        The workload's resources among cpu, memory, net and disk, in this order.
     columns : tuple of int
         The column of each resource in the snapshot.
     total : float64, shape (nodes, resources)
@@ -94,7 +95,7 @@ class Ground:
 
 @dataclass(frozen=True, kw_only=True)
 class FitnessPolicy(PlacementPolicy):
-    """Base of the policies that score by this fitness."""
+    """Base of the policies that score by the TBESK fitness: free amounts plus distances of load."""
 
     reads: ClassVar[frozenset[Reads]] = frozenset({"requests", "usage"})
     source: ClassVar[str] = "Geng and Wang, C.S.A. 2023 32(4) 187-196"
@@ -178,7 +179,7 @@ class FitnessPolicy(PlacementPolicy):
     def explain(
         self, snapshot: Snapshot, container: Container, nodes: IntArray
     ) -> dict[str, FloatArray]:
-        """Return the part of each resource in the fitness, by its free amount and by its load."""
+        """Return each resource's two terms of the fitness, as ``cpu left`` and ``cpu load``."""
         ground = self.ground(snapshot, nodes)
         remaining, load = self._parts(ground, container)
         labels = {resource: name for name, resource in FOUR.items()}
@@ -204,7 +205,7 @@ class FitnessPolicy(PlacementPolicy):
         return container.request[list(ground.columns)].astype(np.float64)
 
     def kinds(self, ground: Ground, container: Container) -> IntArray:
-        """Return the kind of the container on each node, by which its weights are chosen."""
+        """Return the container's kind on each node, shape (nodes,): its row in ``mu``."""
         total = ground.total
         if self.type_ref == "mean":
             total = np.broadcast_to(total.mean(axis=0), total.shape)

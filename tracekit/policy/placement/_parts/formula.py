@@ -45,18 +45,18 @@ NUMBERS: Mapping[Any, Any] = {either: _either_number}
 
 
 def least_apart(low: Any, high: Any, below: Any, above: Any) -> Any:
-    """Return the least distance of a value in ``low..high`` from one in ``below..above``."""
+    """Return the distance of the ranges ``low..high`` and ``below..above``; 0 if they overlap."""
     return np.maximum(np.maximum(low - above, below - high), 0.0)
 
 
 def unchanged(total: Any, weights: Any) -> Any:  # noqa: ARG001
-    """Return the sum itself."""
+    """Return the weighted sum itself, as the default of ``Formula.total``."""
     return total
 
 
 @dataclass(frozen=True, kw_only=True)
 class Formula:
-    """A score from one part for each resource; higher is better.
+    """A policy's score as a weighted sum of one part per resource; higher is better.
 
     ``part`` and ``total`` are plain functions of a module. They consist of arithmetic, comparisons,
     numpy's functions of single numbers, ``quotient``, ``either`` and other such functions, so that
@@ -65,27 +65,26 @@ class Formula:
     Parameters
     ----------
     part : function(size, wanted) or function(size, wanted, constants)
-        The score of one resource. ``size`` is the amount of the node, 1 or more; ``wanted`` is the
-        amount requested on the node with the container.
+        The score of one resource. ``size`` is the allocatable amount of the node, 1 or more;
+        ``wanted`` is the sum of requests on the node with the container.
     resources : tuple of (str, weight)
         Resources and the weights of their parts, above 0; empty if every node has the same score. A
         scalar resource that the container does not request is left out. A node without a resource
         scores 0 for it.
     total : function(total, weights)
-        The score from the weighted sum of the parts, and the sum of the weights of the resources
-        that the node has.
+        Turns the weighted sum of the parts into the score. ``weights`` is the sum of the weights of
+        the resources that the node has.
     better : {'emptier', 'fuller', 'alike'}, optional
-        Whether the score rises or falls with the free amount and the size of a node that is not
-        over-full; an index is then searched instead of scoring every node. ``alike`` is for two
-        resources with the weights 1 and -1 and a part that rises with the requests of a node: the
-        score falls with the distance of the two parts.
+        Lets an engine search an index instead of scoring every node. ``emptier``: the score rises
+        with the free amount and the size of a node that is not over-full; ``fuller``: it falls.
+        ``alike``: the score falls with the distance of two parts, whose weights are 1 and -1 and
+        which rise with requests.
     nonzero : bool
-        Whether containers without a request count with the scheduler's defaults.
+        Whether a missing request of cpu or memory counts as the scheduler's default.
     constants : tuple of numbers
         Parameters of the policy that ``part`` needs.
     counted_as : function(container), optional
-        The container as the score counts it, for pods of recorded cases that request more than
-        their containers together.
+        The container as the score counts it, for pods of recorded cases with an overhead.
     """
 
     part: Callable[..., Any]
@@ -145,11 +144,11 @@ class Formula:
         return np.asarray(self.total(total, weights))
 
     def corner(self, sizes: IntArray, wanted: IntArray) -> IntArray | FloatArray:
-        """Return an upper bound of the scores of some nodes, shape (1,).
+        """Return an upper bound of the scores of a group of nodes, shape (1,).
 
-        It is the score of a node with the best size and the best request of all nodes in each
-        resource, where the request is at most the size. With ``alike`` it is the score of the least
-        distance between the ranges of the two parts.
+        It is the score of a node that has the group's best size and best request in each resource,
+        where the request is at most the size. With ``alike`` it is the score of the least distance
+        between the ranges of the two parts.
         """
         emptiest, fullest = (
             (large(sizes, axis=1, keepdims=True), small(wanted, axis=1, keepdims=True))
@@ -179,7 +178,7 @@ Weights = tuple[tuple[str, float], ...]
 
 
 class Share(NamedTuple):
-    """One configured resource on the candidate nodes.
+    """The amounts of one configured resource on the candidate nodes; see ``shares``.
 
     Parameters
     ----------
@@ -203,7 +202,7 @@ class Share(NamedTuple):
 def shares(
     snapshot: Snapshot, container: Container, nodes: IntArray, weights: Weights, *, nonzero: bool
 ) -> Iterator[Share]:
-    """Yield the share of each configured resource that the cluster has.
+    """Yield a ``Share`` for each configured resource that the cluster has, but the number of pods.
 
     With ``nonzero`` missing requests of cpu and memory count as the scheduler's defaults. A scalar
     resource that the container does not request is left out.
@@ -245,7 +244,7 @@ def _columns(
 
 
 def check_weights(weights: Pairs, path: str, low: int, high: int) -> None:
-    """Raise ParameterError with upstream's name of the field for a weight out of range."""
+    """Raise ParameterError for a weight outside of low..high; ``path`` is the field in errors."""
     for at, (resource, weight) in enumerate(weights):
         if not low <= weight <= high:
             raise ParameterError(
