@@ -39,7 +39,7 @@ _HEAVIEST = 1e9
 
 @dataclass(frozen=True)
 class Part:
-    """A policy with its weight, which is above 0 and at most ``_HEAVIEST``."""
+    """One policy of a profile with its weight, which is above 0 and at most 1e9."""
 
     weight: float
     policy: PlacementPolicy
@@ -58,7 +58,7 @@ class Part:
 
     @property
     def address(self) -> str:
-        """The spelling that any process can read."""
+        """The text that any process can parse, with full paths of files."""
         return f"{_number(self.weight)}*{self.policy.address()}"
 
     @property
@@ -69,7 +69,7 @@ class Part:
         return policy.joint or own or policy.best_score is None
 
     def scores(self, snapshot: Snapshot, container: Container, nodes: IntArray) -> Scores:
-        """Return the scaled scores before the weight; 0 if the policy skips the container."""
+        """Return scores scaled by ``how``, not weighted; 0 if the policy skips the container."""
         policy = self.policy
         if policy.skips(snapshot, container):
             return np.zeros(len(nodes), dtype=np.int64)
@@ -84,12 +84,12 @@ class Part:
 
 
 def tenths(of_hundred: Scores) -> IntArray:
-    """Return scores 0..100 as whole numbers 0..10, which are the answer of an extender."""
+    """Return scores 0..100 as whole numbers 0..10, as extenders answer, rounded down."""
     return np.floor(of_hundred / 10).astype(np.int64)
 
 
 class Profile(PlacementPolicy):
-    """Base of every profile; ``profile`` makes its class."""
+    """Base of every profile, a weighted sum of policies; ``profile`` derives a class for each."""
 
     parts: ClassVar[tuple[Part, ...]]
     text: ClassVar[str]
@@ -123,11 +123,11 @@ class Profile(PlacementPolicy):
         return parts
 
     def metric_samples(self) -> int:
-        """Return the most samples that a part reads."""
+        """Return the largest ``metric_samples`` of the parts."""
         return max((part.policy.metric_samples() for part in self.parts), default=1)
 
     def spelled(self) -> Mapping[str, str]:
-        """Return weight and parameters of each part, under the part's number and name."""
+        """Return weight and parameters of each part as text, by names as ``1.best_fit.weight``."""
         own = dict(super().spelled())
         for at, part in enumerate(self.parts, 1):
             key = f"{at}.{part.policy.name()}"
@@ -178,12 +178,12 @@ def profile(
     Parameters
     ----------
     attributes : pairs of name and value
-        Class attributes, at least ``text`` and ``where``.
+        Class attributes, at least ``text`` (``str`` of the profile) and ``where`` (its address).
 
     Raises
     ------
     TracekitError
-        For a part without scores.
+        For a batch policy, ``observed`` or a profile as part, which have no score to weigh.
     """
     for part in parts:
         _check(part.policy)
@@ -304,7 +304,7 @@ _TYPE = Annotated[
 
 
 def near_kind(kind: type[PlacementPolicy]) -> type[PlacementPolicy]:
-    """Return the class of a policy with nearness; raises TracekitError for one without scores."""
+    """Derive a class with parameter ``near_weight``; raises TracekitError if it has no scores."""
     if kind not in _MADE:
         _MADE[kind] = _near_kind(kind)
     return _MADE[kind]
@@ -361,9 +361,9 @@ _STAYS = {"rack": 2 / 3, "zone": 1 / 3}
 
 
 def calls_that_stay(snapshot: Snapshot, container: Container) -> FloatArray:
-    """Return the weighted share of the container's calls that stay on or near each node.
+    """Return the weighted share of the container's calls that stay near each node, shape (nodes,).
 
-    The result has shape (nodes,).
+    A call counts 1 if it stays on the node, 2/3 in its rack, and 1/3 in its zone.
     """
     placed, nodes = snapshot.placed, len(snapshot.capacity)
     on_node = snapshot.calls.stay_share(

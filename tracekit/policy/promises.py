@@ -30,7 +30,7 @@ _ROUNDING = 1e-12
 
 
 class PromiseError(TracekitError):
-    """A policy breaks a promise.
+    """A policy breaks a promise, which is a rule that every placement policy must keep.
 
     Parameters
     ----------
@@ -198,7 +198,7 @@ def scores_nodes_alone(policy: PlacementPolicy, case: Case, rng: np.random.Gener
 
 
 def bounds_its_formula(policy: PlacementPolicy, case: Case) -> None:
-    """Raise PromiseError if a node scores above the bound by ``better`` of the formula."""
+    """Raise PromiseError if a node scores above ``Formula.corner``, the formula's upper bound."""
     formula = policy.score_formula()
     if formula is None or formula.better is None:
         return

@@ -45,7 +45,7 @@ _WEIGHTS = {
 
 
 def amount_left(size: Any, wanted: Any) -> Any:
-    """Return the amount of a resource that is left."""
+    """Return the amount of a resource that is left after placing."""
     return size - wanted
 
 
@@ -158,7 +158,7 @@ class BestFit(_ByLeftover):
     )
 
     def score_formula(self) -> Formula:
-        """Return minus the cpu and memory that are left, as a formula."""
+        """Return a formula: minus the cpu and memory that are left after placing."""
         return _formula_of(self.leftover, "fuller")
 
 
@@ -169,7 +169,7 @@ class WorstFit(_ByLeftover):
     source: ClassVar[str] = "worst-fit bin packing; the reverse of best_fit"
 
     def score_formula(self) -> Formula:
-        """Return the cpu and memory that are left, as a formula."""
+        """Return a formula: the cpu and memory that are left after placing."""
         return _formula_of(self.leftover, "emptier")
 
 
@@ -193,7 +193,7 @@ class BestFitCell(PlacementPolicy):
     cell: ClassVar[CellChoice] = "tight"
 
     def score(self, snapshot: Snapshot, container: Container, nodes: IntArray) -> Scores:
-        """Return minus the millicores left in the best cell with room, or on the node."""
+        """Return minus the millicores left in the fullest cell with room, or on the whole node."""
         if container.numa_cells != 1 or snapshot.free_cells is None:
             free = snapshot.allocatable[nodes, 0] - snapshot.requested[nodes, 0]
             return np.asarray(container.request[0] - free)
@@ -217,7 +217,7 @@ class LowestDebris(PlacementPolicy):
     )
 
     def score_formula(self) -> Formula:
-        """Return minus the debris rate of cpu and memory after placing, -1..0, as a formula."""
+        """Return a formula: minus the debris rate, the mean idle share of cpu and memory, -1..0."""
         return Formula(
             part=idle_share,
             resources=(("cpu", 1), ("memory", 1)),

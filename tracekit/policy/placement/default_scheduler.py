@@ -51,7 +51,7 @@ class DefaultScheduler(PlacementPolicy):
         return 100 * (self.least_allocated_weight + self.balanced_allocation_weight) or None
 
     def candidates(self, feasible: IntArray, start: int, nodes: int) -> tuple[IntArray, int]:
-        """Return the first feasible nodes from the node at which the last search stopped."""
+        """Return the feasible nodes to score, from ``start`` on, and the next start."""
         wanted = nodes_to_find(nodes, self.percentage_of_nodes_to_score)
         return search(feasible, start, wanted)
 
@@ -79,7 +79,7 @@ class DefaultScheduler(PlacementPolicy):
 
 @functools.cache
 def plugins(form: Form) -> tuple[LeastAllocated, BalancedAllocation]:
-    """Return the two score plugins."""
+    """Return the two score plugins, with a form of balanced allocation."""
     return LeastAllocated(), BalancedAllocation(form=form)
 
 
@@ -95,7 +95,7 @@ _MIN_PERCENT = 5
 
 
 def nodes_to_find(nodes: int, percentage: int) -> int:
-    """Return the number of feasible nodes of a search; a percentage of 0 adapts to ``nodes``."""
+    """Return how many feasible nodes are scored; percentage 0 is 50 down to 5 as nodes grow."""
     if nodes < MIN_FEASIBLE:
         return nodes
     share = percentage or max(50 - nodes // 125, _MIN_PERCENT)
@@ -103,10 +103,10 @@ def nodes_to_find(nodes: int, percentage: int) -> int:
 
 
 def search(feasible: IntArray, start: int, wanted: int) -> tuple[IntArray, int]:
-    """Return the feasible nodes from ``start`` on, in that order, and the start of the next search.
+    """Return up to ``wanted`` feasible nodes, and the start of the next search.
 
-    The next search starts at the feasible node after the ``wanted``-th, or at ``start`` again if
-    there is no such node.
+    The nodes are those from ``start`` on, then those before it. The next search starts at the
+    feasible node after the ``wanted``-th, or at ``start`` again if there is no such node.
     """
     turn = int(np.searchsorted(feasible, start))
     walk = np.concatenate([feasible[turn:], feasible[:turn]])

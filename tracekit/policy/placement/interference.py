@@ -26,7 +26,7 @@ from tracekit.policy.view.snapshot import Container, Placed, Snapshot
 
 @dataclass(frozen=True)
 class Profile:
-    """CPU fraction and k2 of services.
+    """The CPU fraction (use over request) and k2 (the cost of neighbours) of services.
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ class _Sums:
 
 
 def of_fit(folder: Path) -> Profile:
-    """Return the profile of a fit's folder; raises TracekitError for a folder without a fit."""
+    """Read the profile in the folder of a ``tracekit fit``; raises TracekitError without a fit."""
     check_sound(folder)
     try:
         table = read_frame(folder / "coefficients.parquet")
@@ -218,12 +218,12 @@ class Interference(PlacementPolicy):
             object.__setattr__(self, "fit", _Beside(folder))
 
     def beside(self, folder: Path, *, by_default: bool = False) -> Self:
-        """Return the policy with the fit of a folder, if it is ``fit=beside``.
+        """Return the policy bound to the fit in ``folder`` if it is ``fit=beside``, else itself.
 
         Parameters
         ----------
         by_default : bool
-            Whether a policy with default parameters takes the fit, too.
+            Whether a policy without parameters is bound to the fit, too.
         """
         asks = self.fit == BESIDE and not isinstance(self.fit, _Beside)
         if not asks and not (by_default and str(self) == self.name()):

@@ -96,7 +96,11 @@ def risk_score(
     sensitivity: float,
     prose: bool = False,
 ) -> FloatArray:
-    """Return a resource's score, 0..100, from amounts of shape (candidates,); NaN stays NaN."""
+    """Return LoadVariationRiskBalancing's score of one resource, 0..100, shape (candidates,).
+
+    Amounts are in one unit. A node without a measurement scores NaN. ``prose`` selects an older
+    form.
+    """
     most = np.maximum(capacity, 0.0)
     mu, _ = mu_sigma(capacity, max(request, 0.0), np.clip(used, 0.0, most), deviation)
     sigma = spread(capacity, deviation, margin=margin, sensitivity=sensitivity)
@@ -108,7 +112,7 @@ def risk_score(
 def spread(
     capacity: FloatArray, deviation: FloatArray, *, margin: float, sensitivity: float
 ) -> FloatArray:
-    """Return the deviation's part in the risk, 0..1, shape (candidates,); NaN stays NaN."""
+    """Return ``margin * (deviation / capacity) ** (1 / sensitivity)``, clipped to 0..1."""
     cut = np.clip(deviation, 0.0, np.maximum(capacity, 0.0))
     _, sigma = mu_sigma(capacity, 0.0, cut, cut)
     if sensitivity >= 0:
@@ -117,7 +121,7 @@ def spread(
 
 
 def balanced(mu: Any, sigma: Any, prose: Any) -> Any:
-    """Return the score from mean and spread, 0..100, for arrays and, compiled, for numbers."""
+    """Return the score, 0..100, of a mean and a spread, for arrays and, compiled, for numbers."""
     both = mu + sigma
     return (1 - either(prose, either(both > 1.0, 1.0, both), both / 2)) * 100
 
@@ -161,9 +165,9 @@ class TargetLoadPacking(LoadAware):
         }
 
     def score(self, snapshot: Snapshot, container: Container, nodes: IntArray) -> Scores:
-        """Return scores that rise from T to 100 at the target T, then fall from T to 0.
+        """Return scores by predicted CPU: from T at 0 % to 100 at the target of T %.
 
-        The score is 0 without CPU metrics.
+        Above the target the score falls from T to 0 at 100 %. It is 0 without CPU metrics.
         """
         parts = self.explain(snapshot, container, nodes)
         return packing_score(parts["then_percent"], float(self.target_utilization))
@@ -209,7 +213,7 @@ def then_percent(used: Any, pod: Any, missing: Any, capacity: Any) -> Any:
 
 
 def packing(predicted: Any, target: Any) -> Any:
-    """Return the score before rounding, for arrays and, compiled, for numbers."""
+    """Return ``packing_score`` before rounding, for arrays and, compiled, for numbers."""
     above = target * (100 - predicted) / either(target != 100, 100 - target, 1.0)
     below = (100 - target) * predicted / target + target
     return either(predicted > target, either(predicted > 100, 0.0, above), below)
@@ -225,7 +229,7 @@ REPORTING_S = 60
 
 @dataclass(frozen=True, kw_only=True)
 class Predictor:
-    """The expected CPU use of pods in millicores: the limit, or the request times a factor."""
+    """Predicts the CPU use of pods in millicores: the limit, else the request times a factor."""
 
     default_milli: int
     multiplier: float
@@ -237,15 +241,15 @@ class Predictor:
         return int(self.amounts(container.request[:1], container.limit[:1])[0])
 
     def pod(self, pod: Pod) -> int:
-        """Return the sum over the containers, and overhead; init containers do not count."""
+        """Return the expected use of a pod's containers and overhead, but no init containers."""
         return sum(map(self._stated, pod.containers)) + pod.overhead.get(CPU, 0)
 
     def amounts(self, request: IntArray, limit: IntArray) -> IntArray:
-        """Return the expected use of pods of one container each; an amount of 0 was not stated."""
+        """Return the expected use of each container; a request or limit of 0 is not stated."""
         return np.asarray(expected_milli(request, limit, self.default_milli, self.multiplier))
 
     def missing(self, placed: Placed, nodes: int, window_end_s: int) -> IntArray:
-        """Return the expected use of containers that the metrics lack, shape (nodes,)."""
+        """Return the expected use of each node's containers that the metrics lack, (nodes,)."""
         late = placed.time_ms // 1000 > window_end_s - REPORTING_S
         expected = self.amounts(placed.request[late, 0], placed.limit[late, 0])
         total = np.zeros(nodes, dtype=np.int64)
@@ -253,7 +257,7 @@ class Predictor:
         return total
 
     def recorded_missing(self, recorded: Recorded) -> IntArray:
-        """Return the expected use of pods that a recorded case's metrics lack, shape (nodes,)."""
+        """Return the expected use of each node's pods that recorded metrics lack, (nodes,)."""
         oldest = recorded.window_end_s - REPORTING_S
         return np.array(
             [
@@ -285,10 +289,10 @@ def expected_milli(request: Any, limit: Any, default: Any, multiplier: Any) -> A
 
 
 def surviving(ages_s: Sequence[float | None]) -> list[int]:
-    """Return positions of a node's recent pods, oldest first, after upstream's clean-up.
+    """Return positions of a node's recent pods that upstream's clean-up keeps, oldest pod first.
 
-    The clean-up drops the pods before the first pod younger than a minute, which it searches by
-    bisection; it drops none if all are older. An age of None is the oldest.
+    The clean-up drops the pods before the first pod younger than a minute, or none if all are
+    older. It finds that pod by bisection. An age of None is the oldest.
     """
 
     def young(age: Any) -> bool:
@@ -338,14 +342,14 @@ class Peaks(LoadAware):
         return own.get(node, (self.k0, self.k1, self.k2))
 
     def score(self, snapshot: Snapshot, container: Container, nodes: IntArray) -> Scores:
-        """Return the rise in power, a cost; 0 without CPU metrics and for CPU above capacity."""
+        """Return the rise in power times 1e15, a cost; 0 without CPU metrics and above capacity."""
         parts = self.explain(snapshot, container, nodes)
         return to_int(np.nan_to_num(parts["power_rise"]) * _SCALE)
 
     def normalize(self, scores: Scores) -> Scores:
-        """Return ``100 - trunc(100 * (v - low)/(high - low))``: 100 for the least rise.
+        """Return ``100 - trunc(100 * (v - low)/(high - low))`` of each cost v: 100 for the least.
 
-        If all rises are 0, all scores stay 0.
+        If all costs are 0, all scores are 0.
         """
         low, high = int(scores.min()), int(scores.max())
         if low == 0 and high == 0:

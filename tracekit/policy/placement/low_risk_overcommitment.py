@@ -128,7 +128,7 @@ MAX_VARIANCE_ALLOWANCE = 0.99
 
 @dataclass(frozen=True, kw_only=True)
 class Totals:
-    """Requests, at most the capacity, and limits on the nodes, with and without the pod."""
+    """The sums of one resource on each node: ``before`` is without the waiting pod."""
 
     request: FloatArray
     limit: FloatArray
@@ -152,9 +152,10 @@ def node_totals(before: Claims, pod: Claims, capacity: FloatArray, column: int) 
 def load_risk(
     totals: Totals, mu: FloatArray, sigma: FloatArray, smoothing_window: int
 ) -> FloatArray:
-    """Return the probability that load exceeds requests, by a Beta of a given mean and deviation.
+    """Return the probability that load, Beta-distributed, exceeds requests, shape (candidates,).
 
-    The waiting pod does not count: only ``request_before`` and ``limit_before`` are read.
+    ``mu`` and ``sigma`` are its mean and deviation over capacity. The waiting pod does not count:
+    only ``request_before`` and ``limit_before`` are read.
     """
     request, limit, capacity = totals.request_before, totals.limit_before, totals.capacity
     some = np.where(capacity > 0, capacity, 1.0)
@@ -177,7 +178,7 @@ def within(amount: Any, size: Any) -> Any:
 
 
 def by_limit(request: Any, limit: Any, size: Any) -> Any:
-    """Return the part of limits above the size, over the part of limits above requests, 0..1."""
+    """Return ``(limit - size) / (limit - request)``; 0 for limits within the size."""
     over = limit > size
     return either(over, (limit - size) / either(over, limit - request, 1.0), 0.0)
 
@@ -194,14 +195,14 @@ def as_score(risk: Any) -> Any:
 
 
 def believed(mu: Any, sigma: Any, window: Any) -> Any:
-    """Return the deviation of single samples, from the deviation of means over a window."""
+    """Return ``sigma * sqrt(window)``, the deviation of single samples, but a possible one."""
     single = sigma * np.sqrt(window)
     most = np.sqrt(max_variance(mu) * MAX_VARIANCE_ALLOWANCE)
     return either(single > most, most, single)
 
 
 def load_shape(mu: Any, spread: Any) -> Any:
-    """Return the alpha and beta of a load with a mean and a deviation."""
+    """Return alpha and beta of the Beta distribution with mean ``mu`` and deviation ``spread``."""
     return shape(mu, spread * spread + mu * mu)
 
 
@@ -219,9 +220,10 @@ def beyond_request(  # noqa: PLR0917 - compiled too, by position
 
     Parameters
     ----------
-    threshold, below : requests over capacity, and the probability of a lower load
-    share, possible : limits over capacity, and the probability of a lower load
-    tied : whether limits are below the capacity and not below the requests
+    mu, spread, alpha : mean, deviation and alpha of the load's Beta distribution
+    threshold, below : requests over capacity, and the probability of a load below them
+    share, possible : limits over capacity, and the probability of a load below them
+    tied : whether requests <= limits < capacity
     """
     sure = below_request(below, mu, spread, threshold)
     unknown = uncertain(mu, spread, alpha, possible)
@@ -246,7 +248,8 @@ def given_limits(within: Any, possible: Any, share: Any, tied: Any, unknown: Any
     ----------
     within : the probability of a load below the requests
     possible, share : the probability of a load below the limits, and limits over capacity
-    tied : whether limits are below the capacity and not below the requests; else ``within`` holds
+    tied : whether requests <= limits < capacity; else the result is ``within``
+    unknown : the result of ``uncertain``
     """
     scaled = portion(within, either(unknown, 1.0, possible))
     conditional = either(share == 0, 1.0, either(unknown, within, scaled))

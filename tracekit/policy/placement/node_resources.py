@@ -112,7 +112,10 @@ FIELD = "scoringStrategy.shape"
 
 
 def broken_linear(points: Sequence[Sequence[int]], at: IntArray) -> IntArray:
-    """Return the function through ``points`` (x, y), x ascending, flat outside; shape of ``at``."""
+    """Return the piecewise linear function of ``at`` through points (x, y), x ascending.
+
+    It has the shape of ``at``, is in integers, and is flat outside of the points.
+    """
     xs, ys = np.array(points, dtype=np.int64).reshape(-1, 2).T
     right = np.clip(np.searchsorted(xs, at, side="left"), 1, max(len(xs) - 1, 1))
     if len(xs) == 1:
@@ -124,7 +127,7 @@ def broken_linear(points: Sequence[Sequence[int]], at: IntArray) -> IntArray:
 
 
 def check_shape(shape: Shape) -> None:
-    """Raise ParameterError with upstream's name of the field for an invalid point."""
+    """Raise ParameterError, with kube-scheduler's name of the field, for an invalid point."""
     if not shape:
         raise ParameterError(FIELD, "shape has no point; at least one is needed")
     for at, (utilization, score) in enumerate(shape):
@@ -249,7 +252,7 @@ class NodeResourcesAllocatable(PlacementPolicy):
         return divide(sign * total, sum(weight for _, weight in self.resources))
 
     def normalize(self, scores: Scores) -> Scores:
-        """Return ``(v - low) * 100 div (high - low)``; 0 for equal scores."""
+        """Return ``(v - low) * 100 div (high - low)`` of each score v; 0 for equal scores."""
         low, high = int(scores.min()), int(scores.max())
         return divide((scores - low) * 100, high - low)
 
@@ -296,7 +299,7 @@ class BalancedAllocation(PlacementPolicy):
 
     @classmethod
     def upstream_arguments(cls, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Return the arguments with ``form`` in place of ``max_score`` of the legacy forms."""
+        """Return the arguments, with ``max_score`` 10 or 100 replaced by a legacy ``form``."""
         rest = {name: value for name, value in arguments.items() if name != "max_score"}
         if "max_score" not in arguments:
             return rest
@@ -318,7 +321,11 @@ class BalancedAllocation(PlacementPolicy):
         return all(container.request[at] == 0 for at in columns if at is not None)
 
     def score(self, snapshot: Snapshot, container: Container, nodes: IntArray) -> Scores:
-        """Return ``trunc(100 * (1 - sd))`` of requested fractions, 50..100; 0 for best effort."""
+        """Return the balance of requested fractions by ``form``; 0 for a skipped container.
+
+        It is ``trunc(100 * (1 - sd))`` of their standard deviation sd for v1_22, ``balance_change``
+        for v1_36, and ``legacy_balance`` for the others.
+        """
         if self.skips(snapshot, container):
             return np.zeros(len(nodes), dtype=np.int64)
         if self.form in _LEGACY:

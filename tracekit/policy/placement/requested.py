@@ -32,7 +32,7 @@ class LeastRequested(TenthsPolicy):
     aliases: ClassVar[tuple[str, ...]] = ("least_requested_legacy",)
 
     def score_formula(self) -> Formula:
-        """Return the integer mean of the integer scores of cpu and memory, 0..max_score."""
+        """Return a formula: the integer mean of the free shares of cpu and memory, 0..max_score."""
         return self.of_tenths(free_share, "emptier")
 
 
@@ -49,15 +49,12 @@ class MostRequested(TenthsPolicy):
     aliases: ClassVar[tuple[str, ...]] = ("most_requested_legacy",)
 
     def score_formula(self) -> Formula:
-        """Return the integer mean of the integer scores of cpu and memory, 0..max_score."""
+        """Return a formula: the mean of the requested shares of cpu and memory, 0..max_score."""
         return self.of_tenths(taken_share, "fuller")
 
 
 def taken_share(size: Any, wanted: Any, constants: Any) -> Any:
-    """Return the requested share of a resource, scaled to ``constants[0]``.
-
-    The share is 0 for an over-full node.
-    """
+    """Return the requested share of a resource, an integer 0..``constants[0]``; 0 if over-full."""
     return quotient(wanted * constants[0], size) * (wanted <= size)
 
 
@@ -75,7 +72,7 @@ class Lra(PlacementPolicy):
     variant: Variant = "paper"
 
     def score_formula(self) -> Formula:
-        """Return the mean of the free shares of cpu and memory."""
+        """Return a formula: the mean of the free shares of cpu and memory, by ``variant``."""
         if self.variant == "paper":
             return Formula(part=free_tenths, resources=_BOTH, total=_mean, better="emptier")
         most = MAX_SCORE[self.variant]
@@ -93,7 +90,7 @@ class Lra(PlacementPolicy):
 
 
 def free_tenths(size: Any, wanted: Any) -> Any:
-    """Return ``10 (T - N) / T``, the free share of a resource in tenths."""
+    """Return ``10 (size - wanted) / size``, the free share of a resource in tenths."""
     return 10.0 * (size - wanted) / size
 
 
@@ -116,7 +113,7 @@ class Bra(PlacementPolicy):
         return self.variant == "modern_int" and not container.request[:2].any()
 
     def score(self, snapshot: Snapshot, container: Container, nodes: IntArray) -> Scores:
-        """Return ten minus ten times the distance of the fractions, or an integer form of it."""
+        """Return ``paper_balance``, or ``integer_balance`` for an integer variant."""
         wanted, total = wanted_and_total(snapshot, container, nodes)
         if self.variant == "paper":
             return paper_balance(wanted, total)
@@ -140,7 +137,10 @@ def wanted_and_total(
 
 
 def paper_balance(wanted: IntArray, total: IntArray) -> FloatArray:
-    """Return ``10 - 10 |N_cpu/T_cpu - N_memory/T_memory|``; 0 for a node without cpu or memory."""
+    """Return ``10 - 10 |N_cpu/T_cpu - N_memory/T_memory|``; 0 for a node without cpu or memory.
+
+    N are the wanted and T the total amounts.
+    """
     return np.where((total > 0).all(axis=0), ALIKE.value(np.maximum(total, 1), wanted), 0.0)
 
 
@@ -157,7 +157,7 @@ ALIKE = Formula(part=_share, resources=(("cpu", 1), ("memory", -1)), total=_of_t
 
 
 def integer_balance(wanted: IntArray, total: IntArray, variant: Variant) -> IntArray:
-    """Return the scheduler's balance of two fractions, old (0..10) or new (0..100)."""
+    """Return the balance of two fractions in old (0..10) or new (0..100) kube-schedulers."""
     fractions = wanted / np.maximum(total, 1)
     if variant == "modern_int":
         return balance(np.where(total > 0, np.minimum(fractions, 1.0), np.nan))

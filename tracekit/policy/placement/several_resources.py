@@ -71,7 +71,7 @@ class Bdi(ExtenderPolicy):
 
 
 def faithful_matrix(snapshot: Snapshot, nodes: IntArray, limit_fraction: float) -> FloatArray:
-    """Return the columns of the original's decision, shape (nodes, 5).
+    """Return the decision matrix of CMDN's original code, shape (nodes, 5).
 
     The columns are cpu %, memory %, network %, disk bytes/s and bandwidth kbit/s. A value above the
     limit in percent becomes 0, whatever the unit of its column, and so does a missing value. The
@@ -91,7 +91,9 @@ def faithful_matrix(snapshot: Snapshot, nodes: IntArray, limit_fraction: float) 
 def fixed_matrix(
     snapshot: Snapshot, container: Container, nodes: IntArray
 ) -> tuple[FloatArray, BoolArray]:
-    """Return fractions used after placing, at most 1, then bandwidth, and which columns are use.
+    """Return the decision matrix of CMDN without its defects, and which columns are use.
+
+    The columns are the fractions used after placing, at most 1, and then the bandwidth.
 
     Returns
     -------
@@ -110,7 +112,7 @@ def fixed_matrix(
 
 
 def within_limit(snapshot: Snapshot, nodes: IntArray, limit_fraction: float) -> BoolArray:
-    """Return the nodes whose use of every resource is within the limit, shape (nodes,)."""
+    """Return which nodes use no resource above the limit, shape (nodes,)."""
     used = np.stack([used_fraction(snapshot, at) for at in _columns_of_use(snapshot)], axis=1)
     return np.asarray((used[nodes] <= limit_fraction).all(axis=1))
 
@@ -185,7 +187,7 @@ class Cmdn(ExtenderPolicy):
 
 
 def faithful_scores(matrix: FloatArray) -> IntArray:
-    """Return the original's compact scores 0..100 for a matrix of shape (nodes, 5)."""
+    """Return the original's scores, 0..100, of ``faithful_matrix``; the most used is the best."""
     if len(matrix) == 1:
         return np.array([100], dtype=np.int64)
     return rounded(closeness(matrix, norm="sum_of_squares"))
@@ -268,7 +270,7 @@ class Cwt(PlacementPolicy):
         return closeness(free, weights=weights, ideal=self.ideal)
 
     def weights(self, snapshot: Snapshot, container: Container, free: FloatArray) -> FloatArray:
-        """Return the weights of the criteria for a decision, of sum 1."""
+        """Return the criteria's weights, of sum 1: those of ``judged`` combined with entropy."""
         judged = self.judged(snapshot, container)
         return combine(judged, entropy_weights(free), self.combine == "linear")
 

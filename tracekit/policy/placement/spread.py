@@ -21,9 +21,8 @@ _ZONE_SHARE = 2.0 / 3.0
 class SelectorSpread(PlacementPolicy):
     """Spread the containers of a service over nodes, and with twice the weight over zones.
 
-    Containers of the same service count as those that the selectors of the container select. Only
-    nodes open to the container count. Upstream does not score pods with their own constraints on
-    spread, which is not modelled.
+    A selector is taken to select all containers of the service. Only nodes open to the container
+    count. Upstream does not score pods with their own constraints on spread, which is not modelled.
     """
 
     reads: ClassVar[frozenset[Reads]] = frozenset({"peers"})
@@ -69,9 +68,9 @@ NODE = "node"
 class PodTopologySpread(PlacementPolicy):
     """Spread the containers of a service over nodes and zones.
 
-    The constraints are kube-scheduler's defaults for pods without constraints. A kind of domain
-    that no node of the workload states changes nothing. All nodes count, also nodes that are closed
-    to the container.
+    The constraints are kube-scheduler's defaults for pods without constraints. A constraint on
+    zones changes nothing if no node states its zone. All nodes count, also nodes that are closed to
+    the container.
     """
 
     reads: ClassVar[frozenset[Reads]] = frozenset({"peers"})
@@ -104,7 +103,10 @@ class PodTopologySpread(PlacementPolicy):
         return container.service == UNKNOWN
 
     def score(self, snapshot: Snapshot, container: Container, nodes: IntArray) -> Scores:
-        """Return ``100 (high + low - v) / high`` for each node's weighted number v of peers."""
+        """Return ``100 (high + low - v) / high`` for each node's weighted number v of peers.
+
+        Peers are the service's running containers; low and high are the extremes of v.
+        """
         parts = self._parts(snapshot, container, nodes)
         lacks = np.zeros(len(nodes), dtype=np.bool_)
         total = np.zeros(len(nodes))

@@ -35,10 +35,11 @@ _NOTHING = (math.nan, math.nan)
 
 
 def average_and_deviation(metrics: Sequence[Metric], kind: str) -> tuple[float, float]:
-    """Return the last AVG, else the last value of Latest or of an empty operator; and the last STD.
+    """Return the mean load and its deviation in percent, among one node's metrics of a type.
 
-    Both are 0 if the type has only other operators. Source: GetResourceData of scheduler-plugins,
-    pkg/trimaran/resourcestats.go.
+    The mean is the last AVG, else the last value with operator Latest or ''. The deviation is the
+    last STD. Each is 0 if the type has other operators only; both are NaN if the type is missing.
+    Source: GetResourceData of scheduler-plugins, pkg/trimaran/resourcestats.go.
     """
     given = [metric for metric in metrics if metric.type == kind]
     averages = [metric.value for metric in given if metric.operator == "AVG"]
@@ -50,12 +51,12 @@ def average_and_deviation(metrics: Sequence[Metric], kind: str) -> tuple[float, 
 
 
 def last_level(metrics: Sequence[Metric], kind: str) -> tuple[float, float]:
-    """Return the last AVG or Latest, without a deviation (TargetLoadPacking)."""
+    """Return the last AVG or Latest in percent, and NaN as deviation (TargetLoadPacking)."""
     return next(_levels(reversed(metrics), kind), _NOTHING)
 
 
 def first_level(metrics: Sequence[Metric], kind: str) -> tuple[float, float]:
-    """Return the first AVG or Latest, without a deviation (Peaks)."""
+    """Return the first AVG or Latest in percent, and NaN as deviation (Peaks)."""
     return next(_levels(metrics, kind), _NOTHING)
 
 
@@ -86,7 +87,7 @@ class Load:
 
 @dataclass(frozen=True, kw_only=True)
 class LoadAware(PlacementPolicy):
-    """Base of the policies that read measured load."""
+    """Base of the Trimaran policies, which read the load of a window of samples."""
 
     reads: ClassVar[frozenset[Reads]] = frozenset({"requests", "usage"})
     reading: ClassVar[Reading] = staticmethod(average_and_deviation)
@@ -110,7 +111,7 @@ class LoadAware(PlacementPolicy):
         return self.window_samples
 
     def load(self, snapshot: Snapshot, nodes: IntArray, column: int) -> Load:
-        """Return the load of the candidates by the resource of a column."""
+        """Return the measured load of the candidates; ``column`` is 0 for CPU and 1 for memory."""
         if snapshot.recorded is not None:
             return self._recorded_load(snapshot.recorded, nodes, column)
         usage = snapshot.usage
@@ -148,11 +149,14 @@ class LoadAware(PlacementPolicy):
 
 @dataclass(frozen=True, kw_only=True)
 class Claims:
-    """Pods' claims of cpu and memory; a limit is never below its request.
+    """The requests and limits of cpu and memory of some pods, or of each node's pods together.
+
+    A limit is never below its request.
 
     Parameters
     ----------
     request, limit : int64, shape (..., 2)
+        Millicores and bytes.
     """
 
     request: IntArray
@@ -181,7 +185,7 @@ def pod_claims(container: Container) -> Claims:
 
 
 def node_claims(snapshot: Snapshot, nodes: IntArray) -> Claims:
-    """Return the claims of the containers on each node together, shape (candidates, 2)."""
+    """Return the requests and limits on each node, each of shape (candidates, 2)."""
     if snapshot.recorded is None:
         return Claims(request=snapshot.requested[nodes, :2], limit=snapshot.limits[nodes, :2])
     sums = [pods_claims(snapshot.recorded.pods[at]) for at in nodes]
@@ -192,7 +196,7 @@ def node_claims(snapshot: Snapshot, nodes: IntArray) -> Claims:
 
 
 def pods_claims(pods: tuple[Pod, ...]) -> Claims:
-    """Return the sums of pods' claims, shape (2,); each limit is at least its request."""
+    """Return the sums of pods' requests and limits, each of shape (2,)."""
     each = [_claims(pod) for pod in pods]
     nothing = np.zeros(2, dtype=np.int64)
     return Claims(
@@ -222,9 +226,9 @@ def portion(amount: Any, capacity: Any) -> Any:
 
 
 def metric_provider(arguments: Mapping[str, Any]) -> str:
-    """Return the type of the metric provider.
+    """Return the type of the metric provider in a plugin's arguments.
 
-    Without a provider it is the metrics server, or empty if a watcher's address is given.
+    Without a provider it is ``KubernetesMetricsServer``, or '' if a watcher's address is given.
     """
     given = arguments.get("metric_provider") or ""
     named = given.get("type") or "" if isinstance(given, Mapping) else str(given)
@@ -252,17 +256,18 @@ _SMALLEST = 5e-324
 
 
 def max_variance(mean: Any) -> Any:
-    """Return the largest variance of a variable in 0..1 with a mean; 0 for a mean outside (0, 1).
+    """Return the largest variance of a variable in 0..1, ``mean * (1 - mean)``.
 
-    For arrays and, compiled, for numbers.
+    It is 0 for a mean outside (0, 1). For arrays and, compiled, for numbers.
     """
     return either((mean > 0) & (mean < 1), mean * (1 - mean), 0.0)
 
 
 def shape(mean: Any, second: Any) -> tuple[Any, Any]:
-    """Return the alpha and beta of a first and a second raw moment, for arrays and numbers.
+    """Return alpha and beta of the Beta distribution with a mean and a second raw moment.
 
-    They are NaN for impossible moments, and infinite with numpy's warning for a variance of 0.
+    They are NaN for impossible moments, and infinite with numpy's warning for a variance of 0. For
+    arrays and numbers.
     """
     variance = second - mean * mean
     most = mean * (1 - mean)
@@ -273,7 +278,7 @@ def shape(mean: Any, second: Any) -> tuple[Any, Any]:
 
 
 def fit(mean: ArrayLike, second: ArrayLike) -> tuple[FloatArray, FloatArray]:
-    """Return ``shape`` of arguments that broadcast, without numpy's warnings."""
+    """Return ``shape`` of arguments that broadcast: alpha and beta, without numpy's warnings."""
     first, other = np.broadcast_arrays(np.asarray(mean, np.float64), np.asarray(second, np.float64))
     with np.errstate(divide="ignore", over="ignore"):
         return shape(first, other)
@@ -289,7 +294,7 @@ def cumulative(alpha: ArrayLike, beta: ArrayLike, at: ArrayLike) -> FloatArray:
 
 
 def density(alpha: float, beta: float, at: float) -> float:
-    """Return the density at a point; 0 outside its domain."""
+    """Return the density of the Beta distribution at a point; 0 outside its domain."""
     if alpha <= 0 or beta <= 0 or not 0 <= at <= 1:
         return 0.0
     with np.errstate(divide="ignore"):
@@ -299,7 +304,7 @@ def density(alpha: float, beta: float, at: float) -> float:
 
 
 def moments(alpha: float, beta: float) -> tuple[float, float, float]:
-    """Return the first three raw moments."""
+    """Return the first three raw moments of the Beta distribution."""
     first = alpha / (alpha + beta)
     second = first * (alpha + 1) / (alpha + beta + 1)
     return first, second, second * (alpha + 2) / (alpha + beta + 2)
@@ -358,7 +363,7 @@ def ratio(part: Any, whole: Any, otherwise: float) -> Any:
 
 
 def left_of(used: Any) -> Any:
-    """Return the fraction that is left, at least 0."""
+    """Return ``1 - used``, the free fraction, at least 0."""
     return np.maximum(1.0 - used, 0.0)
 
 

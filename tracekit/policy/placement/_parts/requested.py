@@ -30,20 +30,21 @@ MAX_SCORE = {"legacy_int": 10, "modern_int": 100}
 
 
 def balance(fractions: FloatArray) -> IntArray:
-    """Return ``trunc(100 * (1 - deviation))``, 50..100."""
+    """Return ``trunc(100 * (1 - deviation(fractions)))`` of each node, 50..100."""
     return np.asarray(of_deviation(deviation(fractions))).astype(np.int64)
 
 
 def balance_change(fractions: FloatArray, before: FloatArray) -> IntArray:
-    """Return ``50 + (50 + S - S0) div 2``, of the scores S with and S0 without the container."""
+    """Return ``50 + (50 + S - S0) // 2``: S is ``balance`` with the container, S0 without it."""
     return 50 + (50 + balance(fractions) - balance(before)) // 2
 
 
 def deviation(fractions: FloatArray) -> FloatArray:
-    """Return the population deviation of the fractions, or for two half of their distance.
+    """Return the population standard deviation over resources, shape (nodes,).
 
-    Both forms are equal in exact arithmetic. For two resources upstream uses the second one, whose
-    last bit decides the truncation.
+    ``fractions`` has shape (resources, nodes); NaN is left out. For two fractions the result is
+    half of their difference. That is equal in exact arithmetic, but upstream computes two so, and
+    the last bit decides the truncation.
     """
     if len(fractions) == 2:
         apart = half(fractions[0] - fractions[1])
@@ -66,7 +67,8 @@ def legacy_balance(
 ) -> IntArray:
     """Return ``trunc((1 - |cpu - memory|) * max_score)``; 0 if a fraction is 1 or more.
 
-    If volumes count, the variance of the three fractions replaces the distance.
+    The arguments are requested fractions. Where ``volumes`` is not NaN, the variance of the three
+    fractions replaces the distance.
     """
     three = ~np.isnan(volumes)
     third = np.where(three, volumes, 0.0)
@@ -81,27 +83,27 @@ def legacy_balance(
 
 
 def of_deviation(deviation: Any) -> Any:
-    """Return the score, 50..100, by the deviation of the fractions."""
+    """Return ``trunc(100 * (1 - deviation))``, the score by the deviation of fractions."""
     return np.trunc((1.0 - deviation) * 100.0)
 
 
 def half(apart: Any) -> Any:
-    """Return the deviation of two fractions from their difference."""
+    """Return ``|apart| / 2``, the standard deviation of two fractions by their difference."""
     return np.abs(apart) / 2
 
 
 def pair_balance(apart: Any, weights: Any) -> Any:  # noqa: ARG001
-    """Return the score of two fractions from their difference."""
+    """Return the score of two fractions, 50..100, by their difference ``apart``."""
     return of_deviation(half(apart))
 
 
 def requested_share(size: Any, wanted: Any) -> Any:
-    """Return the fraction of a size above 0 that is requested with the container, at most 1."""
+    """Return ``wanted / size``, at most 1: the fraction requested with the container."""
     return np.minimum(wanted / size, 1.0)
 
 
 def of_pair(one: str, other: str) -> Formula:
-    """Return the balance of two resources that every node has, as a formula."""
+    """Return a formula for ``balance`` of two resources that every node has."""
     return Formula(
         part=requested_share,
         resources=((one, 1), (other, -1)),
@@ -117,13 +119,13 @@ VOLUMES = "volumes"
 
 
 def requested(snapshot: Snapshot, container: Container, nodes: IntArray) -> IntArray:
-    """Return the requests on each node with the incoming container, shape (candidates, 2)."""
+    """Return the non-zero requests on each node plus the container's, shape (candidates, 2)."""
     incoming = in_whole_cores(container).nonzero_request[: len(BASE)]
     return np.asarray(snapshot.nonzero_requested[nodes, : len(BASE)] + incoming)
 
 
 def in_whole_cores(container: Container) -> Container:
-    """Return the container as upstream counted it: its CPU overhead as a number of whole cores."""
+    """Return the container with its CPU overhead counted as upstream did: 1500m counts as 2m."""
     overhead = container.pod.overhead.get(CPU, 0) if container.pod else 0
     if not overhead:
         return container
@@ -140,10 +142,10 @@ def half_sum(total: Any, weights: Any) -> Any:  # noqa: ARG001
 def legacy_fractions(
     snapshot: Snapshot, container: Container, nodes: IntArray, *, volumes: bool
 ) -> dict[str, FloatArray]:
-    """Return requested over allocatable amounts, by resource.
+    """Return ``cpu``, ``memory`` and ``volumes``: requested over allocatable amounts of each node.
 
-    The fraction is 1 for cpu or memory that a node lacks. That of volumes is NaN if volumes do not
-    count, and for a node without a limit of volumes.
+    The fraction is 1 for cpu or memory that a node lacks. That of volumes is NaN for a node without
+    a limit of volumes, and for all nodes unless ``volumes``.
     """
     allocatable = snapshot.allocatable[nodes, : len(BASE)]
     wanted = requested(snapshot, container, nodes) / np.maximum(allocatable, 1)
@@ -164,19 +166,19 @@ def _volume_fraction(snapshot: Snapshot, container: Container, nodes: IntArray) 
 
 
 def free_share(size: Any, wanted: Any, constants: Any) -> Any:
-    """Return the free share of a resource, scaled to ``constants[0]``; 0 for an over-full node."""
+    """Return the free share of a resource, an integer 0..``constants[0]``; 0 if over-full."""
     return quotient(np.maximum(size - wanted, 0) * constants[0], size)
 
 
 @dataclass(frozen=True, kw_only=True)
 class TenthsPolicy(PlacementPolicy):
-    """Base of the priorities whose score is the integer mean of two integer scores."""
+    """Base of the old priorities that score by the integer mean of a cpu and a memory score."""
 
     max_score: Annotated[int, About("The best score: 10 up to v1.16, then 100.", minimum=1)] = 10
 
     @property
     def best_score(self) -> float | None:
-        """The configured maximum."""
+        """The highest score, ``max_score``."""
         return self.max_score
 
     def of_tenths(self, part: Callable[..., Any], better: Literal["emptier", "fuller"]) -> Formula:
@@ -194,7 +196,7 @@ class TenthsPolicy(PlacementPolicy):
     def explain(
         self, snapshot: Snapshot, container: Container, nodes: IntArray
     ) -> dict[str, FloatArray]:
-        """Return each resource's share on the score's scale; 0 if a node lacks the resource."""
+        """Return the score of cpu and of memory, 0..max_score; 0 if a node lacks the resource."""
         formula = self.score_formula()
         parts = {} if formula is None else formula.explain(snapshot, container, nodes)
         return {name: np.nan_to_num(part) for name, part in parts.items()}

@@ -29,13 +29,13 @@ IMBALANCE_WEIGHT = 100.0
 
 
 def decode(position: FloatArray, nodes: int) -> IntArray:
-    """Return the node numbers of components: the whole parts, clipped to 0 .. nodes - 1."""
+    """Return the node numbers of a position: its whole parts, clipped to 0 .. nodes - 1."""
     return np.asarray(within(position, nodes)).astype(np.int64)
 
 
 @dataclass(frozen=True, kw_only=True)
 class SearchingPolicy(FitnessPolicy, BatchPolicy):
-    """Base of the policies that search; each is also a ``Search``."""
+    """Base of the policies that choose nodes for a batch by a population search, a ``Search``."""
 
     objective: Annotated[
         Literal["score", "imbalance", "score+z"],
@@ -46,7 +46,7 @@ class SearchingPolicy(FitnessPolicy, BatchPolicy):
     ] = 0
 
     def select(self, snapshot: Snapshot, batch: Batch, rng: np.random.Generator) -> IntArray:
-        """Return the nodes of the best candidate; -1 for a container without room."""
+        """Return the nodes of the best proposal found; -1 for a container without room there."""
         judged = BatchFitness(self, snapshot, batch, self.objective)
         nodes, size = len(snapshot.capacity), len(batch.containers)
         order = self._order(nodes)
@@ -68,7 +68,7 @@ class SearchingPolicy(FitnessPolicy, BatchPolicy):
 
 
 class BatchFitness:
-    """The fitness of a batch on a snapshot, for many proposals at once."""
+    """Computes the fitness of proposals: each proposes one node for each container of a batch."""
 
     #: The weights of fitness and of imbalance in each objective.
     weights: ClassVar[dict[str, tuple[float, float]]] = {
@@ -110,7 +110,7 @@ class BatchFitness:
         self._case = batch_fitness.Case(*laid)
 
     def first(self, count: int) -> BatchFitness:
-        """Return the fitness of the first containers of the batch."""
+        """Return the fitness of a batch of only the first ``count`` containers."""
         case = self._case
         return self._of(
             case._replace(
@@ -122,10 +122,7 @@ class BatchFitness:
         )
 
     def without(self, left_out: BoolArray) -> BatchFitness:
-        """Return this fitness with all nodes closed to some containers.
-
-        ``left_out`` marks these containers, shape (batch,).
-        """
+        """Return the fitness with all nodes closed to the containers marked in ``left_out``."""
         shut = self._case.open_nodes
         every = np.ones((len(left_out), len(self._case.free)), np.bool_) if not len(shut) else shut
         left, unknown = every & ~left_out[:, None], np.full_like(self._case.alone, np.inf)
@@ -150,9 +147,9 @@ class BatchFitness:
         return self._judge(nodes, self._case)
 
     def compiled_cost(self, order: IntArray) -> CompiledCost:
-        """Return the cost of positions, minus their fitness, for compiled code.
+        """Return the cost of a search's positions, minus their fitness, for compiled code.
 
-        ``order`` has the node of each whole number in a position.
+        ``order[i]`` is the node for a component of a position in i <= component < i + 1.
         """
         return self._compiled_cost(order, self._case)
 

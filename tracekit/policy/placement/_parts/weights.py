@@ -30,7 +30,7 @@ NOISE = 1e-12
 
 @dataclass(frozen=True, kw_only=True)
 class Judged:
-    """The result of a judgement matrix: weights of sum 1, and the consistency of judgements."""
+    """The result of ``ahp``: weights of sum 1, and how consistent the judgements are."""
 
     weights: FloatArray
     lambda_max: float
@@ -61,10 +61,10 @@ def ahp(judgements: FloatArray) -> Judged:
 
 
 def entropy_weights(matrix: FloatArray) -> FloatArray:
-    """Return the weights of columns by their information about the rows, of sum 1.
+    """Return the weights of columns by entropy, of sum 1: the more a column varies, the higher.
 
-    The result has shape (columns,). A column of zeros has no information; if no column has any, all
-    weights are equal.
+    The result has shape (columns,). A column of zeros counts as one that does not vary; if no
+    column varies, all weights are equal.
 
     Parameters
     ----------
@@ -84,8 +84,8 @@ def entropy_weights(matrix: FloatArray) -> FloatArray:
 def gain_of(s_ln_s: Any, rows: Any) -> Any:
     """Return one minus the normalised entropy of a column with ``rows`` values.
 
-    ``s_ln_s`` is the sum of ``s ln s`` over the shares of the values. The result is 0 for a single
-    row, and where only rounding keeps it from 0.
+    ``s_ln_s`` is the sum of ``s ln s``, where s is a value over the column's sum. The result is 0
+    for a single row, and where only rounding keeps it from 0.
     """
     gain = 1.0 + s_ln_s / np.log(np.maximum(rows, 2))
     return either((rows > 1) & (gain >= NOISE), gain, 0.0)
@@ -98,14 +98,14 @@ def of_sum_one(weights: FloatArray, otherwise: FloatArray) -> FloatArray:
 
 
 def of_gains(gains: FloatArray) -> FloatArray:
-    """Return weights from the information of each column; equal ones if no column has any."""
+    """Return the columns' entropy gains divided by their sum; equal weights if all are 0."""
     return of_sum_one(gains, np.full(len(gains), 1.0 / len(gains)))
 
 
 def combine(subjective: FloatArray, objective: FloatArray, linear: bool) -> FloatArray:
-    """Return the product of two weights of each criterion, or with ``linear`` their mean; of sum 1.
+    """Return the products of two weights of each criterion, divided by their sum.
 
-    If every product is 0, the subjective weights are the result.
+    With ``linear`` it is the mean of both weights. If every product is 0, it is ``subjective``.
     """
     if linear:
         return (subjective + objective) / 2
@@ -134,9 +134,9 @@ def kind_of(
 ) -> IntArray:
     """Return the kind of a container, by the fraction of a node's resources that it requests.
 
-    A container is compressible if its fraction of cpu is above that of memory and its fraction of
-    network above that of disk, incompressible if both are below, and else balanced. Without network
-    or disk, cpu and memory decide. Fractions are compared by cross-multiplication.
+    The fraction of cpu is compared with that of memory, and that of network with that of disk. If
+    both are above, the container is ``COMPRESSIBLE``; if both are below, ``INCOMPRESSIBLE``; else
+    ``BALANCED``. Without network or disk, cpu and memory decide.
 
     Parameters
     ----------
@@ -164,20 +164,20 @@ CRITERIA = {**FOUR, "io": DISK_IO}
 
 
 def present(snapshot: Snapshot) -> dict[str, int]:
-    """Return the columns of the criteria that the workload has, by resource name."""
+    """Return the snapshot columns of the ``CRITERIA`` that the workload has, by resource name."""
     columns = ((name, snapshot.column(name)) for name in CRITERIA.values())
     return {name: column for name, column in columns if column is not None}
 
 
 def by_kind(kind: int, resources: list[str], dominance: float) -> FloatArray:
-    """Return judgements in which a kind's resources matter ``dominance`` times more than others."""
+    """Return the judgement matrix of a kind: its resources matter ``dominance`` times more."""
     ahead = {COMPRESSIBLE: dominance, INCOMPRESSIBLE: 1.0 / dominance, BALANCED: 1.0}[kind]
     importance = np.array([ahead if name in THROTTLED else 1.0 for name in resources])
     return np.asarray(importance[:, None] / importance[None, :])
 
 
 def given(judgements: Judgements, resources: list[str]) -> FloatArray:
-    """Return a judgement matrix from ``(first, second, ratio)``; other pairs are equal."""
+    """Return the judgement matrix of triples (first, second, ratio); other pairs are equal."""
     matrix = np.ones((len(resources), len(resources)))
     for first, second, ratio in judgements:
         if CRITERIA[first] in resources and CRITERIA[second] in resources:
@@ -206,7 +206,9 @@ def closeness(
     norm: Norm = "l2",
     ideal: Ideal = "observed",
 ) -> FloatArray:
-    """Return the closeness ``d- / (d+ + d-)`` of each row, 0..1; higher is better.
+    """Return the TOPSIS closeness ``d- / (d+ + d-)`` of each row, 0..1; higher is better.
+
+    d+ and d- are the distances of a row from the best and the worst value of every column.
 
     Parameters
     ----------
@@ -238,7 +240,7 @@ def closeness(
 
 
 def nearness(to_best: Any, to_worst: Any) -> Any:
-    """Return the closeness from both distances, for arrays and, compiled, for numbers."""
+    """Return the closeness by the distances to best and worst; ``INDIFFERENT`` if both are 0."""
     both = to_best + to_worst
     return either(both > 0, to_worst / either(both > 0, both, 1.0), INDIFFERENT)
 
