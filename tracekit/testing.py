@@ -33,28 +33,28 @@ _COUNTS = {"nodes", "containers", "moves", "decisions", "node-steps", "container
 
 
 class PolicyContract:
-    """What every placement policy keeps; ``policy`` is its class."""
+    """Tests that every placement policy passes; a fixture gives its class as ``policy``."""
 
     def test_keeps_what_is_promised(self, policy: type[PlacementPolicy]) -> None:
-        """Documented, deterministic, one finite number a node, alone as among others."""
+        """A policy is documented and repeatable, and scores each node alone, by a finite number."""
         check_promises(policy, np.random.default_rng(1))
 
     def test_parameters_are_given_by_name(self, policy: type[PlacementPolicy]) -> None:
-        """A policy's parameters have names where it is spelled."""
+        """A policy's parameters are keyword-only."""
         assert all(field.kw_only for field in dataclasses.fields(policy))
 
     def test_text_reads_back(self, policy: type[PlacementPolicy]) -> None:
-        """The text of a policy, all defaults spelled, makes the same policy."""
+        """A policy's text with all of its parameters parses to an equal policy."""
         made = policy(tie="reservoir")
         _, given = parameters.split(f"x[{parameters.spell_all(made, defaults=True)}]")
         assert build_policy(policy, given) == made
 
 
 class MeasureContract:
-    """What every measure of a replay says of itself; ``name`` is the name of the ``measure``."""
+    """Tests that every measure of a replay passes; fixtures give ``name`` and ``measure``."""
 
     def test_is_described(self, name: str, measure: Measure) -> None:
-        """Words for tables and pages, and a reason for the better end."""
+        """A measure has words for tables and pages, and a reason for which end is better."""
         assert measure.title[:1].isupper() or measure.per_resource, name
         assert measure.meaning
         assert measure.formula
@@ -63,13 +63,13 @@ class MeasureContract:
         assert measure.better in {"low", "high", None}
 
     def test_unit_agrees_with_the_name(self, name: str, measure: Measure) -> None:
-        """A name that ends in a unit has that unit."""
+        """A measure whose name ends in a unit has that unit."""
         ending = next((unit for end, unit in _UNITS.items() if name.endswith(end)), None)
         assert measure.unit in {*_COUNTS, *_UNITS.values()}
         assert ending in {measure.unit, None}
 
     def test_is_taken_in_one_way(self, name: str, measure: Measure) -> None:
-        """At each step or of the whole run."""
+        """A measure is computed either at each step or of the whole run."""
         assert (measure.step is None) != (measure.of_run is None), name
 
 
@@ -77,7 +77,7 @@ class SourceContract:
     """Tests that every source passes; a fixture gives ``source``, the object under test."""
 
     def test_is_described(self, source: Source) -> None:
-        """A title, an address, and either described tables or functions that read."""
+        """A source has a title, an address, and either described tables or functions that read."""
         assert source.name
         assert source.title
         assert source.url.startswith("https://")
@@ -103,7 +103,7 @@ class SourceContract:
                 assert file.tables
 
     def test_words_of_files_differ(self, source: Source) -> None:
-        """Each kind of file has a word of its own, by which it is fetched."""
+        """No two kinds of file have the same ``word``, by which a kind is fetched."""
         files = source.files if isinstance(source, ClusterSource) else ()
         kinds: list[TableFormat | ClusterFile] = [*source.formats, *files]
         assert len({kind.word for kind in kinds}) == len(kinds)

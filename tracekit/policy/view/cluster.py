@@ -14,7 +14,7 @@ from tracekit.policy.view.usage import NodeUsage
 
 @dataclass(kw_only=True)
 class Cluster:
-    """Nodes with the sums of requests and limits of their containers.
+    """The state of a replay's nodes: the sums of their containers' requests and limits.
 
     Parameters
     ----------
@@ -105,7 +105,7 @@ class Cluster:
 
 @dataclass(frozen=True, kw_only=True)
 class TakenOff:
-    """Containers that lost their node.
+    """The containers of one replay that lost their node, for its measures.
 
     Parameters
     ----------
@@ -114,7 +114,7 @@ class TakenOff:
     preempted : int64, shape (evictions,)
         Containers evicted for a container of higher priority, once for each eviction.
     against_budget : int
-        The number of these evictions that a disruption budget did not allow.
+        The number of evictions in ``preempted`` that a disruption budget did not allow.
     unplaced_after_eviction : int64, shape (unplaced,)
         Preempted containers that did not run again.
     unplaced_after_loss : int64, shape (unplaced,)

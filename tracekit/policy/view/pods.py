@@ -46,7 +46,7 @@ _QUALITY = {"BestEffort": BEST_EFFORT, "Burstable": BURSTABLE, "Guaranteed": GUA
 
 @dataclass(frozen=True, kw_only=True)
 class PodText:
-    """The recorded text of pods with equal rows.
+    """The recorded Kubernetes fields of a group of equal pods, which the descheduler reads.
 
     Parameters
     ----------
@@ -59,7 +59,7 @@ class PodText:
     quality : int
         The class of quality of service, -1 for an unknown class.
     asks : tuple
-        The alternative requirements of the selector; empty for any node.
+        The alternative requirements of the node selector; empty for any node.
     bears : tuple of Toleration
     selects, requires : bool
         Whether the pod has a node selector or affinity, and whether it has a required affinity.
@@ -91,13 +91,13 @@ class PodText:
 
 
 class Pods:
-    """All containers of a workload as pods, and its nodes.
+    """All containers of a workload as pods, and its nodes, as a descheduler sees them.
 
     Parameters
     ----------
     texts : sequence of PodText
     of, created_ms : int64, shape (containers,)
-        The text of each container, and the time of its creation.
+        The position in ``texts`` of each container's text, and the time of its creation.
     nodes : DataFrame
         The columns ``OF_NODES`` and ``node``, a row for each node of the workload.
 
@@ -126,33 +126,33 @@ class Pods:
         self.domain = functools.cache(lambda key: domain_of(self.labels, key))
 
     def each(self, value: Callable[[PodText], Any], dtype: Any = np.bool_) -> Any:
-        """Return a value of each text, shape (texts,)."""
+        """Return ``value`` of each text as an array, shape (texts,)."""
         return np.array([value(one) for one in self.texts], dtype=dtype)
 
     def meeting(self, whom: Whom) -> BoolArray:
-        """Return the texts of the pods that a rule selects, shape (texts,)."""
+        """Return which texts are of pods that a rule selects, shape (texts,)."""
         selected = np.zeros(len(self.texts), dtype=np.bool_)
         selected[self._wearers.meeting(whom)] = True
         return selected
 
     def wearing(self, asks: Sequence[Requirement]) -> BoolArray:
-        """Return the texts whose labels meet all requirements, in any namespace, shape (texts,)."""
+        """Return which texts have labels that meet all requirements, in any namespace, (texts,)."""
         return self.meeting(Whom((EVERY,), tuple(asks)))
 
     def selected(self, asks: Sequence[Requirement]) -> BoolArray:
-        """Return the nodes whose labels meet all requirements, shape (nodes,)."""
+        """Return which nodes have labels that meet all requirements, shape (nodes,)."""
         every = np.ones(self._count, dtype=np.bool_)
         return np.asarray(np.logical_and.reduce([every, *map(self.labels.meets, asks)]))
 
     def suits(self, text: int) -> BoolArray:
-        """Return the nodes that the selector of a text selects, shape (nodes,)."""
+        """Return which nodes the selector of the text at a position selects, shape (nodes,)."""
         asks = self.texts[text].asks
         if not asks:
             return np.ones(self._count, dtype=np.bool_)
         return selected(self.labels, asks, self._count)
 
     def tolerates(self, text: int, counts: Callable[[Taint], bool]) -> BoolArray:
-        """Return the nodes whose counted taints a text tolerates, shape (nodes,)."""
+        """Return on which nodes a text tolerates all taints that ``counts`` accepts, (nodes,)."""
         bears = self.texts[text].bears
         tolerated = {
             taint: not counts(taint) or any(one.tolerates(taint) for one in bears)
@@ -171,7 +171,7 @@ class Pods:
         return np.asarray(~self.closed & self.suits(text) & tolerated)
 
     def wishes(self, text: int) -> IntArray:
-        """Return the weight of each node by the preferred affinity of a text, shape (nodes,)."""
+        """Return the summed weights of a text's preferred affinities by node, shape (nodes,)."""
         total = np.zeros(self._count, dtype=np.int64)
         for weight, asks in self.texts[text].prefers:
             total += np.where(self.selected(asks), weight, 0) if asks else 0

@@ -23,7 +23,7 @@ class Metric:
 
 @dataclass(frozen=True, kw_only=True)
 class RecentPod:
-    """A pod bound so late that metrics may lack it, with the time in whole seconds."""
+    """A pod bound so late that metrics may lack it, and the time of binding in whole seconds."""
 
     pod: Pod
     time_s: int
@@ -31,7 +31,7 @@ class RecentPod:
 
 @dataclass(frozen=True, kw_only=True)
 class Recorded:
-    """A recorded cluster.
+    """What a recorded scheduler decision has beyond the arrays of a snapshot.
 
     Parameters
     ----------
@@ -55,10 +55,7 @@ class Recorded:
 
 
 def decode_recorded(inputs: Document) -> Recorded:
-    """Return the recorded data of a case, from ``nodes``, ``metrics`` and ``recent_pods``.
-
-    ``metrics`` and ``recent_pods`` are optional.
-    """
+    """Decode a recorded case: ``nodes``, and optionally ``metrics`` and ``recent_pods``."""
     metrics = inputs.get("metrics") or {}
     recent = inputs.get("recent_pods") or {}
     return Recorded(

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 class Peers:
-    """Counts of the running containers of services.
+    """Counts of each service's running containers on each node; the engine updates it.
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ class Peers:
         self._count: defaultdict[str, Counter[int]] = defaultdict(Counter)
 
     def on_nodes(self, service: str) -> IntArray:
-        """Return the running containers of a service on every node, shape (nodes,)."""
+        """Return the number of a service's running containers on each node, shape (nodes,)."""
         running = np.zeros(self._nodes, dtype=np.int64)
         count = self._count.get(service)
         if count:
@@ -51,11 +51,11 @@ class Peers:
         return running
 
     def add(self, index: int, node: int) -> None:
-        """Count a container on a node."""
+        """Count the container at position ``index`` of the workload on a node."""
         self._count[self._services[index]][node] += 1
 
     def remove(self, index: int, node: int) -> None:
-        """Uncount a container on its node."""
+        """Stop counting the container at position ``index`` of the workload on its node."""
         self._count[self._services[index]][node] -= 1
 
 
@@ -90,7 +90,7 @@ class ServiceNames(Sequence[str]):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Container:
-    """A container that waits for a node.
+    """A container that waits for a node, as a policy sees it.
 
     Parameters
     ----------
@@ -100,8 +100,8 @@ class Container:
     recorded_node : int, optional
         The node in production, -1 for an unknown node; None unless the policy reads 'recorded'.
     pod : Pod, optional
-        The pod with its containers, in recorded cases. A pod of a replay has one container, so that
-        the amounts are complete.
+        The pod of a recorded case. None in a replay, where a pod is one container and the amounts
+        say all.
     kind : int
         The number of the service in the snapshot's ``calls``; -1 unless the policy reads 'calls'.
     numa_cells : int
@@ -170,7 +170,7 @@ class Placed:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Snapshot:
-    """The cluster at ``time_ms``.
+    """What a policy sees of the cluster at ``time_ms``, in read-only arrays.
 
     Parameters
     ----------
@@ -297,14 +297,14 @@ _FEW = 64
 
 
 def lacking(snapshot: Snapshot, container: Container, nodes: IntArray | None = None) -> BoolArray:
-    """Return whether all or some nodes have too little left, shape (nodes, resources)."""
+    """Return which requests exceed what some (None: all) nodes have left, (nodes, resources)."""
     chosen = slice(None) if nodes is None else nodes
     left = snapshot.allocatable[chosen] - snapshot.requested[chosen]
     return np.asarray((left < container.request) & (container.request > 0))
 
 
 def fits(snapshot: Snapshot, container: Container, nodes: IntArray | None = None) -> BoolArray:
-    """Return whether all or some nodes have room for the container, shape (nodes,)."""
+    """Return which of some (None: all) nodes have room for the container, shape (nodes,)."""
     if nodes is not None and len(nodes) <= _FEW:
         return np.asarray(~lacking(snapshot, container, nodes).any(axis=1))
     chosen = slice(None) if nodes is None else nodes

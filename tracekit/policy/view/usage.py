@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class NodeUsage(Protocol):
-    """Measured fractions of node capacity, NaN for no measurement.
+    """The measured use of nodes, as fractions of capacity; NaN for no measurement.
 
     ``column`` is the column of the resource, and ``samples`` the number of newest samples that
     count; a shorter history has fewer. Every result has shape (nodes,).
@@ -120,7 +120,7 @@ class Reader(Protocol):
 
 
 class History:
-    """The samples of node use that a reader may still read; none without readers.
+    """The samples of node use that any reader may still read; it keeps none without readers.
 
     Older samples are dropped, as the metric time of a reader never decreases. A window that a
     reader got is never overwritten: new samples are added behind it or in another array.
@@ -136,7 +136,7 @@ class History:
         self._shown: dict[tuple[int, int], SeriesUsage] = {}
 
     def note(self, step: int, requested: IntArray) -> None:
-        """Note a passed step with its sums of requests, (nodes, resources), which do not change."""
+        """Note a past step and its requests, (nodes, resources), which the caller never changes."""
         self._steps = step + 1
         if self._readers:
             self._requested[step] = requested
@@ -145,7 +145,7 @@ class History:
                 del self._requested[old]
 
     def add(self, steps: range, fractions: FloatArray) -> None:
-        """Add the use at noted steps, shape (steps, nodes, 2), in their order."""
+        """Add the use at steps passed to ``note``, shape (steps, nodes, 2), in their order."""
         oldest = self._oldest(self._steps - 1) if self._readers else steps.stop
         first = max(steps.start, oldest)
         if first < steps.stop:
@@ -199,19 +199,19 @@ _SIFTED = 4
 
 
 def rank_of(steps: int) -> int:
-    """Return the position of the percentile among steps in order of use, by nearest rank."""
+    """Return the position of the 99th percentile in ``steps`` sorted values, by nearest rank."""
     return -(-PERCENT * steps // 100) - 1
 
 
 class OverTime(NamedTuple):
-    """The use of each node over the judged steps, as a fraction of its capacity.
+    """The use of each node over the judged steps, which begin when the cluster is filled.
 
     Parameters
     ----------
     cpu_p99 : float64, shape (nodes,)
-        The 99th percentile of CPU, by nearest rank.
+        The 99th percentile of CPU over capacity, by nearest rank.
     highest : float64, shape (2, nodes)
-        The highest use of CPU and of memory.
+        The highest CPU and the highest memory over capacity.
     """
 
     cpu_p99: FloatArray
@@ -219,7 +219,7 @@ class OverTime(NamedTuple):
 
 
 class UseOverTime:
-    """Collects the highest uses of each node, with memory for one of a hundred steps."""
+    """Computes ``OverTime`` step by step; it keeps only the highest CPU values of each node."""
 
     def __init__(self, load: Workload) -> None:
         self._judged = np.zeros(len(load.use.times_ms), np.bool_)
