@@ -133,7 +133,7 @@ Entrant = PlacementPolicy | Accompanied
 
 
 def parse_entrant(text: str) -> Entrant:
-    """Parse a placement policy, alone or with parts behind it, as ``best_fit+load_spread``.
+    """Parse a placement policy, alone or with a rebalancer or schedulers: ``best_fit+load_spread``.
 
     ``str`` of the result is the same text. Raises TracekitError for an unknown name or parameter,
     and for policy ``observed`` with a rebalancer.
@@ -216,7 +216,7 @@ class Entrants:
 
     @property
     def in_use(self) -> Entrant:
-        """The cluster's own scheduler: the first configuration file, or ``default_scheduler``."""
+        """The cluster's own scheduler: the first of ``files``, or ``default_scheduler`` if none."""
         return self.files[0] if self.files else parse_entrant(USUAL)
 
     @property
@@ -230,7 +230,7 @@ class Entrants:
         return any("calls" in one.reads for one in self.chosen)
 
     def placing_by(self, fit: Path, *, by_default: bool) -> Entrants:
-        """Return a copy whose ``interference`` policies read a folder's fit; see ``with_fit``."""
+        """Return a copy in which each policy has passed through ``with_fit``."""
         chosen, named, files = (
             tuple(with_fit(one, fit, by_default=by_default) for one in some)
             for some in (self.chosen, self.named, self.files)
@@ -302,7 +302,7 @@ def fit_beside(store: Path) -> Path:
 
 
 def with_fit(entrant: Entrant, folder: Path, *, by_default: bool = False) -> Entrant:
-    """Return the entrant with ``interference[fit=beside]`` bound to the fit in a folder.
+    """Return the entrant whose ``interference[fit=beside]`` reads a ``tracekit fit`` in a folder.
 
     Parameters
     ----------

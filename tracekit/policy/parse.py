@@ -68,10 +68,10 @@ def parse_policy(text: str) -> PlacementPolicy:
 
 
 def cut(text: str) -> tuple[str, str | None]:
-    """Split a text into that of the placement policy and that of the part behind it, or None.
+    """Split a text into its placement policy and the rebalancer or schedulers after it, or None.
 
-    The part behind is the last of several terms, if it has no weight: ``"0.5*a+0.5*b+c"`` gives
-    ``("0.5*a+0.5*b", "c")``.
+    Only a last term without a weight is split off: ``"0.5*a+0.5*b+c"`` gives ``"0.5*a+0.5*b"`` and
+    ``"c"``.
     """
     terms = terms_of(text)
     if len(terms) == 1 or _term(terms[-1])[0] is not None:
@@ -135,9 +135,8 @@ def configured(path: Path, given: Mapping[str, str]) -> PlacementPolicy:
     Parameters
     ----------
     given : mapping
-        ``profile``: the name of one of several profiles. ``tie``: ``reservoir``, which is the
-        default and the scheduler's, or ``first``. ``without``: only ``extender``, if one is left
-        out.
+        ``profile``: the name of one of several profiles. ``tie``: ``reservoir`` by default, as the
+        scheduler does, or ``first``. ``without``: ``extender``, only if one has to be left out.
 
     Raises
     ------
@@ -307,7 +306,7 @@ def _imported(path: Path) -> ModuleType:
 def by_name(
     files: Iterable[Mapping[str, str]], spell: Callable[[str], str] = os.path.normpath
 ) -> dict[str, str]:
-    """Return the paths of ``files`` by policy name, changed by ``spell``; see ``files_of``."""
+    """Map policy names to paths, changed by ``spell``; ``files`` has the form of ``files_of``."""
     return {_name(one["path"]): spell(one["path"]) for one in files}
 
 

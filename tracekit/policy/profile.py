@@ -84,7 +84,7 @@ class Part:
 
 
 def tenths(of_hundred: Scores) -> IntArray:
-    """Return scores 0..100 as whole numbers 0..10, as extenders answer, rounded down."""
+    """Return scores 0..100 rounded down to whole numbers 0..10, the scale of extenders."""
     return np.floor(of_hundred / 10).astype(np.int64)
 
 
@@ -113,7 +113,7 @@ class Profile(PlacementPolicy):
     def explain(
         self, snapshot: Snapshot, container: Container, nodes: IntArray
     ) -> dict[str, FloatArray]:
-        """Return the scaled scores of each policy; a repeated name gets a number."""
+        """Return the scaled scores of each policy by its name; a repeated name gets a number."""
         parts: dict[str, FloatArray] = {}
         for part in self.parts:
             name = f"{part.policy.name()}{_ENDINGS[part.how]}"
@@ -161,7 +161,7 @@ class Profile(PlacementPolicy):
 
 
 def weighted(parts: Sequence[Part]) -> PlacementPolicy:
-    """Return the profile of parts, with the tie-break of the first part."""
+    """Return the profile of parts, which breaks ties as the first part does."""
     made: dict[str, Any] = {
         "text": "+".join(map(str, parts)),
         "where": "+".join(part.address for part in parts),

@@ -57,7 +57,7 @@ class Ratio(Fields, frozen=True):
     resources: _Resources = ()
 
     def policy(self, resources: _Resources = ()) -> PlacementPolicy:
-        """Return the policy by these arguments; ``resources`` replace theirs, if not empty."""
+        """Return ``requested_to_capacity_ratio``, over ``resources`` or, if empty, its own."""
         return made(
             "requested_to_capacity_ratio",
             resources=_weights(resources or self.resources),
@@ -323,7 +323,7 @@ class Translated:
     lacks_extender: bool = False
 
     def add_extenders(self, rows: Iterable[Extender]) -> None:
-        """Add the policy named like each extender's ``prioritizeVerb``, or a note that none is."""
+        """Add for each extender the policy that its ``prioritizeVerb`` names, or a note."""
         for one in rows:
             url, verb, weight = one.url_prefix, one.prioritize_verb, one.weight or 1
             name = verb.strip("/").rpartition("/")[2].replace("-", "_")
@@ -352,6 +352,6 @@ class Translated:
 def host_scores(
     policy: PlacementPolicy, snapshot: Snapshot, container: Container, nodes: IntArray
 ) -> tuple[Scores, IntArray]:
-    """Return each candidate's score, 0..100, and the same in an extender's whole numbers 0..10."""
+    """Return each candidate's score as 0..100, and as whole 0..10, the scale of extenders."""
     scores = Part(1.0, policy).scores(snapshot, container, nodes)
     return scores, tenths(scores)

@@ -287,7 +287,7 @@ class PlacementPolicy(Parametrised):
 
     @property
     def placement(self) -> Self:
-        """The policy itself, as an ``Accompanied`` policy has the same property."""
+        """The policy itself; ``Accompanied.placement`` is that of a combination."""
         return self
 
     @property

@@ -81,7 +81,7 @@ class ExtenderPolicy(SplitPolicy):
         raise NotImplementedError
 
     def alone(self, snapshot: Snapshot, container: Container, nodes: IntArray) -> Scores:
-        """Return the sum of the scores that ``builtin`` adds to the extender's."""
+        """Return the sum of kube-scheduler's scores that parameter ``builtin`` selects."""
         total = np.zeros(len(nodes), dtype=np.int64)
         for scores in self._builtin(snapshot, container, nodes).values():
             total += scores.astype(np.int64)

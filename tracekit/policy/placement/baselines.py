@@ -228,7 +228,7 @@ class LowestDebris(PlacementPolicy):
     def explain(
         self, snapshot: Snapshot, container: Container, nodes: IntArray
     ) -> dict[str, FloatArray]:
-        """Return the debris rate after placing; 1 for a node without cpu and memory."""
+        """Return the debris rate, a mean idle share, after placing; 1 without cpu and memory."""
         return {"debris_after": -np.asarray(self.score(snapshot, container, nodes), np.float64)}
 
 

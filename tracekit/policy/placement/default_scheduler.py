@@ -51,7 +51,7 @@ class DefaultScheduler(PlacementPolicy):
         return 100 * (self.least_allocated_weight + self.balanced_allocation_weight) or None
 
     def candidates(self, feasible: IntArray, start: int, nodes: int) -> tuple[IntArray, int]:
-        """Return the feasible nodes to score, from ``start`` on, and the next start."""
+        """Return the feasible nodes to score from ``start`` on, and the next decision's start."""
         wanted = nodes_to_find(nodes, self.percentage_of_nodes_to_score)
         return search(feasible, start, wanted)
 
@@ -95,7 +95,7 @@ _MIN_PERCENT = 5
 
 
 def nodes_to_find(nodes: int, percentage: int) -> int:
-    """Return how many feasible nodes are scored; percentage 0 is 50 down to 5 as nodes grow."""
+    """Return how many nodes to score; percentage 0 means 50 %, falling to 5 % in large clusters."""
     if nodes < MIN_FEASIBLE:
         return nodes
     share = percentage or max(50 - nodes // 125, _MIN_PERCENT)

@@ -92,11 +92,12 @@ def node_scores(
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Return the interference before and after placing, and which nodes run the service.
 
+    Interference is the predicted CPU that containers lose to neighbours, over the node's CPU.
+
     Returns
     -------
     three of float64, shape (nodes,)
-        Predicted CPU lost over the node's CPU, before and after; 1.0 for a node that runs the
-        service, else 0.0.
+        Before and after; then 1.0 for a node that runs the container's service, else 0.0.
     """
     many = len(nodes)
     place = np.full(len(snapshot.allocatable), -1)

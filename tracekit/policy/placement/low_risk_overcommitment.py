@@ -128,7 +128,7 @@ MAX_VARIANCE_ALLOWANCE = 0.99
 
 @dataclass(frozen=True, kw_only=True)
 class Totals:
-    """The sums of one resource on each node: ``before`` is without the waiting pod."""
+    """The sums of one resource on each node; fields named ``_before`` omit the waiting pod."""
 
     request: FloatArray
     limit: FloatArray
@@ -195,7 +195,7 @@ def as_score(risk: Any) -> Any:
 
 
 def believed(mu: Any, sigma: Any, window: Any) -> Any:
-    """Return ``sigma * sqrt(window)``, the deviation of single samples, but a possible one."""
+    """Return single samples' deviation, ``sigma * sqrt(window)``, capped at a possible value."""
     single = sigma * np.sqrt(window)
     most = np.sqrt(max_variance(mu) * MAX_VARIANCE_ALLOWANCE)
     return either(single > most, most, single)

@@ -69,8 +69,8 @@ class PodTopologySpread(PlacementPolicy):
     """Spread the containers of a service over nodes and zones.
 
     The constraints are kube-scheduler's defaults for pods without constraints. A constraint on
-    zones changes nothing if no node states its zone. All nodes count, also nodes that are closed to
-    the container.
+    domains that no node states changes nothing. All nodes count, also nodes that are closed to the
+    container.
     """
 
     reads: ClassVar[frozenset[Reads]] = frozenset({"peers"})

@@ -145,7 +145,7 @@ class Pods:
         return np.asarray(np.logical_and.reduce([every, *map(self.labels.meets, asks)]))
 
     def suits(self, text: int) -> BoolArray:
-        """Return which nodes the selector of the text at a position selects, shape (nodes,)."""
+        """Return which nodes the node selector of text number ``text`` selects, shape (nodes,)."""
         asks = self.texts[text].asks
         if not asks:
             return np.ones(self._count, dtype=np.bool_)
@@ -171,7 +171,7 @@ class Pods:
         return np.asarray(~self.closed & self.suits(text) & tolerated)
 
     def wishes(self, text: int) -> IntArray:
-        """Return the summed weights of a text's preferred affinities by node, shape (nodes,)."""
+        """Return the summed weights of a text's preferred affinities that each node meets."""
         total = np.zeros(self._count, dtype=np.int64)
         for weight, asks in self.texts[text].prefers:
             total += np.where(self.selected(asks), weight, 0) if asks else 0
@@ -254,7 +254,7 @@ Amounts = Mapping[str, int]
 
 @dataclass(frozen=True, kw_only=True)
 class PodContainer:
-    """One container of a pod; a resource that is absent from ``requests`` was not stated."""
+    """One container of a pod; a resource that is absent from ``requests`` has no request."""
 
     requests: Amounts = field(default_factory=dict)
     limits: Amounts = field(default_factory=dict)
@@ -263,9 +263,9 @@ class PodContainer:
 
 @dataclass(frozen=True, kw_only=True)
 class Pod:
-    """A pod; init containers run one after the other before ``containers`` start.
+    """A Kubernetes pod; init containers run one by one before ``containers`` start.
 
-    A restartable init container is a sidecar: it keeps running beside all that follow.
+    A restartable init container is a sidecar: it keeps running with all later containers.
     """
 
     containers: tuple[PodContainer, ...] = ()

@@ -63,7 +63,7 @@ T = TypeVar("T")
 
 
 class ServiceNames(Sequence[str]):
-    """Names of services by position, converted on access, as most policies read none.
+    """A sequence of service names, converted to ``str`` only when read, as most policies read none.
 
     Parameters
     ----------
@@ -227,7 +227,7 @@ class Snapshot:
 
     @property
     def usage(self) -> NodeUsage:
-        """Measured node usage up to the metric time; the policy must read 'usage'."""
+        """Measured use of nodes up to the policy's metric time; the policy must read 'usage'."""
         return _declared(self.known_usage, "usage")
 
     @property
@@ -297,14 +297,14 @@ _FEW = 64
 
 
 def lacking(snapshot: Snapshot, container: Container, nodes: IntArray | None = None) -> BoolArray:
-    """Return which requests exceed what some (None: all) nodes have left, (nodes, resources)."""
+    """Return which requests exceed what ``nodes`` (None: all) have left, (nodes, resources)."""
     chosen = slice(None) if nodes is None else nodes
     left = snapshot.allocatable[chosen] - snapshot.requested[chosen]
     return np.asarray((left < container.request) & (container.request > 0))
 
 
 def fits(snapshot: Snapshot, container: Container, nodes: IntArray | None = None) -> BoolArray:
-    """Return which of some (None: all) nodes have room for the container, shape (nodes,)."""
+    """Return which of ``nodes`` (None: all) have room for the container, shape (nodes,)."""
     if nodes is not None and len(nodes) <= _FEW:
         return np.asarray(~lacking(snapshot, container, nodes).any(axis=1))
     chosen = slice(None) if nodes is None else nodes

@@ -47,7 +47,7 @@ class NodeUsage(Protocol):
 
 
 class SeriesUsage:
-    """Use of nodes from samples up to the metric time.
+    """The ``NodeUsage`` of a series of samples, up to the metric time of a policy.
 
     Each statistic is computed once over all nodes, so that engines that read different nodes get
     the same digits.
@@ -136,7 +136,7 @@ class History:
         self._shown: dict[tuple[int, int], SeriesUsage] = {}
 
     def note(self, step: int, requested: IntArray) -> None:
-        """Note a past step and its requests, (nodes, resources), which the caller never changes."""
+        """Note a past step and its sums of requests (nodes, resources), which must not change."""
         self._steps = step + 1
         if self._readers:
             self._requested[step] = requested

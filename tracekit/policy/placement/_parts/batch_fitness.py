@@ -217,7 +217,7 @@ class Given(NamedTuple):
     Parameters
     ----------
     order : int64, shape (nodes,)
-        ``order[i]`` is the node for a component of a position in i <= component < i + 1.
+        ``order[i]`` is the node that a component x of a position means if i <= x < i + 1.
     case : Case
     """
 
@@ -245,7 +245,7 @@ _JUDGE = Direct(_COMPILED)
 
 
 def judge(nodes: IntArray, case: Case) -> tuple[FloatArray, BoolArray]:
-    """Return the fitness of every proposal, and which of its containers have room.
+    """Return the fitness of every proposal, and which containers have room in it.
 
     Parameters
     ----------
@@ -276,6 +276,6 @@ def compiled_cost(order: IntArray, case: Case) -> CompiledCost:
     Parameters
     ----------
     order : int64, shape (nodes,)
-        ``order[i]`` is the node for a component of a position in i <= component < i + 1.
+        ``order[i]`` is the node that a component x of a position means if i <= x < i + 1.
     """
     return CompiledCost(_function(), Given(order, case))

@@ -95,7 +95,7 @@ class Ground:
 
 @dataclass(frozen=True, kw_only=True)
 class FitnessPolicy(PlacementPolicy):
-    """Base of the policies that score by the TBESK fitness: free amounts plus distances of load."""
+    """Base of the policies that score nodes by the fitness of TBESK (Geng and Wang 2023)."""
 
     reads: ClassVar[frozenset[Reads]] = frozenset({"requests", "usage"})
     source: ClassVar[str] = "Geng and Wang, C.S.A. 2023 32(4) 187-196"
@@ -152,7 +152,7 @@ class FitnessPolicy(PlacementPolicy):
                 raise ParameterError(parameter, f"{parameter} sum to 0, expected above 0")
 
     def metric_samples(self) -> int:
-        """Return the number of newest samples of the peak; 1 if no peak is used."""
+        """Return how many newest samples the peak use is taken over; 1 if no peak is used."""
         return self.samples if "peak" in (self.basis, self.left_basis) else 1
 
     def score(self, snapshot: Snapshot, container: Container, nodes: IntArray) -> Scores:

@@ -102,7 +102,7 @@ class LoadAware(PlacementPolicy):
     ] = 30_000
 
     def metric_time_ms(self, now_ms: int) -> int:
-        """Return the end of the newest window: the last fetch before the last poll."""
+        """Return the end of the newest window: the last fetch at the time of the last poll."""
         polled = now_ms // self.collect_ms * self.collect_ms
         return polled // self.fetch_ms * self.fetch_ms
 
@@ -210,7 +210,7 @@ def mu_sigma(
 ) -> tuple[FloatArray, FloatArray]:
     """Return the mean load with the request, and its deviation, as fractions of capacity in 0..1.
 
-    All arguments are in one unit, of shape (candidates,). The result is 0 for a capacity of 0; else
+    All arguments are in one unit, of shape (candidates,). A capacity of 0 gives 0, and otherwise
     NaN stays NaN.
     """
     some = capacity > 0

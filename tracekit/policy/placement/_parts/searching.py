@@ -149,7 +149,7 @@ class BatchFitness:
     def compiled_cost(self, order: IntArray) -> CompiledCost:
         """Return the cost of a search's positions, minus their fitness, for compiled code.
 
-        ``order[i]`` is the node for a component of a position in i <= component < i + 1.
+        ``order[i]`` is the node that a component x of a position means if i <= x < i + 1.
         """
         return self._compiled_cost(order, self._case)
 
