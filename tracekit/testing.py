@@ -69,7 +69,7 @@ class MeasureContract:
         assert ending in {measure.unit, None}
 
     def test_is_taken_in_one_way(self, name: str, measure: Measure) -> None:
-        """A measure is computed either at each step or of the whole run."""
+        """A measure is computed either at each step or for the whole run."""
         assert (measure.step is None) != (measure.of_run is None), name
 
 

@@ -268,7 +268,7 @@ def rebalanced(policy: PlacementPolicy, rebalance: RebalancePolicy) -> Accompani
 
 
 def why_one_scheduler(entrant: Entrant) -> str:
-    """Return why several schedulers cannot place by a policy; empty if they can."""
+    """Return why several schedulers cannot place by the entrant's policy; '' if they can."""
     policy = entrant.placement
     if "recorded" in policy.reads:
         return "is what production did"

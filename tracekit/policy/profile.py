@@ -153,7 +153,7 @@ class Profile(PlacementPolicy):
         return re.sub(r"\[[^\]]*\]", "", cls.text)
 
     def address(self) -> str:
-        """Return the spelling that ``parse_policy`` reads in any process."""
+        """Return the text that ``parse_policy`` reads in any process, with full paths of files."""
         return self.where
 
     def __str__(self) -> str:
@@ -383,7 +383,7 @@ def calls_that_stay(snapshot: Snapshot, container: Container) -> FloatArray:
 
 
 def to_hundred(values: Scores) -> FloatArray:
-    """Scale values linearly from their least and most to 0..100; equal values become 100."""
+    """Scale values linearly from their minimum and maximum to 0..100; equal values become 100."""
     numbers = np.asarray(values, dtype=np.float64)
     low, high = float(numbers.min()), float(numbers.max())
     if high <= low:

@@ -88,7 +88,7 @@ class ExtenderPolicy(SplitPolicy):
         return total
 
     def joined(self, snapshot: Snapshot, container: Container, nodes: IntArray) -> Scores:
-        """Return the extender's score."""
+        """Return the extender's score of each candidate, which depends on all of them, 0..100."""
         return self.extender(snapshot, container, nodes)
 
     def together(self, alone: Scores, joined: Scores) -> Scores:

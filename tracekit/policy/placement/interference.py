@@ -234,7 +234,7 @@ class Interference(PlacementPolicy):
         return made
 
     def address(self) -> str:
-        """Return the spelling with the folder of the fit, which ``str`` leaves out."""
+        """Return the policy's text with the folder of its fit, which ``str`` leaves out."""
         own = {"fit": f"{BESIDE}:{self.fit.folder}"} if isinstance(self.fit, _Beside) else {}
         given = parameters.spell_all(self, defaults=False, also=self.stated, instead=own)
         return f"{self.name()}[{given}]"

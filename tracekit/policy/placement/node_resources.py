@@ -60,7 +60,7 @@ class LeastAllocated(_WeightedResources):
     used_by: ClassVar[UsedBy] = "scheduler"
 
     def score_formula(self) -> Formula:
-        """Return the weighted integer mean of the free percentages after placing, 0..100."""
+        """Return a formula: the weighted integer mean of free percentages after placing, 0..100."""
         return Formula(
             part=free_percent,
             resources=self.resources,
@@ -87,7 +87,7 @@ class MostAllocated(_WeightedResources):
     used_by: ClassVar[UsedBy] = "scheduler"
 
     def score_formula(self) -> Formula:
-        """Return the weighted integer mean of the requested percentages after placing, 0..100."""
+        """Return a formula: the weighted integer mean of requested percentages, 0..100."""
         return Formula(
             part=taken_percent,
             resources=self.resources,

@@ -171,7 +171,7 @@ class Pods:
         return np.asarray(~self.closed & self.suits(text) & tolerated)
 
     def wishes(self, text: int) -> IntArray:
-        """Return the summed weights of a text's preferred affinities that each node meets."""
+        """Return each node's sum of a text's preferred affinity weights, shape (nodes,)."""
         total = np.zeros(self._count, dtype=np.int64)
         for weight, asks in self.texts[text].prefers:
             total += np.where(self.selected(asks), weight, 0) if asks else 0

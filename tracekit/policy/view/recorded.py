@@ -31,7 +31,7 @@ class RecentPod:
 
 @dataclass(frozen=True, kw_only=True)
 class Recorded:
-    """What a recorded scheduler decision has beyond the arrays of a snapshot.
+    """The data of a recorded scheduler decision that a snapshot's arrays lack: pods and metrics.
 
     Parameters
     ----------
@@ -40,11 +40,11 @@ class Recorded:
     pods : tuple of tuple of Pod
         The running pods of each node.
     metrics : mapping of str to sequence of Metric
-        The metrics of each measured node.
+        The metrics of each measured node, by its name.
     window_end_s : int
         Unix time of the end of the metrics' window.
     recent : mapping of str to sequence of RecentPod
-        The lately bound pods of nodes.
+        The lately bound pods of nodes, by the node's name.
     """
 
     nodes: tuple[str, ...]
