@@ -79,6 +79,7 @@ def failing_calls() -> Path | None:
     if compiler is None or sys.platform != "linux":
         return None
     folder = Path(tempfile.mkdtemp(prefix="failing-calls-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
     library = folder / "failing_calls.so"
     source = _HERE / "failing_calls.c"
     subprocess.run(
