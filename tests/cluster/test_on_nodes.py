@@ -19,7 +19,7 @@ from tracekit.cluster.constraints.constraints import Constraints
 from tracekit.cluster.constraints.rules import CountRules, apart
 from tracekit.cluster.enlarged import like_nodes, multiplied, open_to_some, scale_of, with_more
 from tracekit.cluster.on_nodes import beside_daemons, on_nodes, requests_respected
-from tracekit.cluster.parts import Losses
+from tracekit.cluster.parts import NodeEvents
 from tracekit.cluster.workload import Workload
 from tracekit.policy.parse import parse_policy
 from tracekit.replay.runs.one import replay_one
@@ -257,7 +257,7 @@ def test_nobody_adds_nodes_of_the_control_plane_closed_or_gone_ones() -> None:
         load,
         nodes={
             "never_removed": np.array([True, False, False, False]),
-            "losses": Losses(node=np.array([2]), time_ms=np.array([1000])),
+            "losses": NodeEvents(node=np.array([2]), time_ms=np.array([1000])),
         },
         rules={"constraints": Constraints(parts=(closed,))},
     )

@@ -20,7 +20,7 @@ from tracekit.cluster.assembly.lives import Lives, Seen, lives_of_samples, seen_
 from tracekit.cluster.assumptions import Assumptions, as_values
 from tracekit.cluster.parts import Containers, Nodes, Provenance, Use
 from tracekit.cluster.resources import BASE
-from tracekit.cluster.series import Axis, axis_of, hold, infer_step_ms
+from tracekit.cluster.series import Axis, axis_of, fill_gaps, infer_step_ms
 from tracekit.cluster.workload import Workload
 from tracekit.intake.ingest.dimensions import hashed, write_part
 from tracekit.store.folder import (
@@ -109,8 +109,8 @@ def _assembled(
         "containers_on_several_nodes": int((table["node_count"] > 1).sum()),
         "container_steps_held": int((present & np.isnan(used[0])).sum()),
     }
-    hold(used)
-    hold(measured)
+    fill_gaps(used)
+    fill_gaps(measured)
     request = np.array(
         [round(assumptions.request_cpu_cores * MILLI_PER_CORE), assumptions.request_memory_bytes],
         dtype=np.int64,

@@ -19,7 +19,7 @@ from tracekit.binding.vcpu_state import VcpuState, request_vcpus
 from tracekit.cluster.workload import Workload
 from tracekit.interference.options import MOST_CPU
 from tracekit.interference.room import Room
-from tracekit.replay.engine.sampling import Used, chunks, unmeasured
+from tracekit.replay.engine.sampling import Used, chunks, measure_batch
 from tracekit.replay.engine.steps import step_schema
 from tracekit.replay.measures.sampled import Stretch
 
@@ -117,7 +117,7 @@ class VcpuReplay:
         self._sum, self._steps_run = np.zeros(count), np.zeros(count, dtype=np.int64)
         self._decisions, self._decision_s = 0, 0.0
         self._capacity = workload.nodes.capacity[:, :2].astype(np.float64)
-        self._unmeasured = unmeasured(workload)
+        self._unmeasured = measure_batch(workload)
         self._on_nodes: tuple[IntArray, IntArray] | None = None
 
     def run(self) -> VcpuOutcome:

@@ -212,7 +212,7 @@ NAMES = {
 _RENAMED = {"arrival=trace": "arrivals=recorded", "arrival=spread": "arrivals=spread"}
 
 
-def taken_apart(assume: Sequence[str]) -> tuple[dict[str, str], list[str]]:
+def split_settings(assume: Sequence[str]) -> tuple[dict[str, str], list[str]]:
     """Return the settings that ``NAMES`` has, as a mapping by name, and a list of all others."""
     own: dict[str, str] = {}
     others = []
@@ -225,8 +225,8 @@ def taken_apart(assume: Sequence[str]) -> tuple[dict[str, str], list[str]]:
     return own, others
 
 
-def under(load: Workload, own: Mapping[str, str], rng: np.random.Generator) -> Workload:
-    """Return the workload with the assumptions in ``own`` applied; ``taken_apart`` returns these.
+def with_assumptions(load: Workload, own: Mapping[str, str], rng: np.random.Generator) -> Workload:
+    """Return the workload with the assumptions in ``own`` applied; see ``split_settings``.
 
     Raises
     ------

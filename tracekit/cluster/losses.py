@@ -17,7 +17,7 @@ from tracekit.base.errors import TracekitError
 from tracekit.base.units import MS_PER_DAY, MS_PER_HOUR, MS_PER_MINUTE, MS_PER_S
 from tracekit.cluster.gangs import in_order_of
 from tracekit.cluster.on_nodes import all_background
-from tracekit.cluster.parts import KINDS, Losses
+from tracekit.cluster.parts import KINDS, NodeEvents
 from tracekit.cluster.series import settled_steps
 from tracekit.cluster.workload import Workload
 
@@ -224,8 +224,8 @@ def without(load: Workload, gone: Mapping[int, int], *, assumed: bool = False) -
     )
 
 
-def _in_order(lost_ms: IntArray, is_assumed: BoolArray) -> Losses:
+def _in_order(lost_ms: IntArray, is_assumed: BoolArray) -> NodeEvents:
     """The nodes with a time of loss, shape (nodes,), in the order of these times."""
     gone = np.flatnonzero(lost_ms < np.iinfo(np.int64).max)
     order = gone[np.argsort(lost_ms[gone], kind="stable")]
-    return Losses(node=order, time_ms=lost_ms[order], assumed=is_assumed[order])
+    return NodeEvents(node=order, time_ms=lost_ms[order], assumed=is_assumed[order])

@@ -13,7 +13,7 @@ from tracekit.base.arrays import BoolArray, Float32Array, FloatArray, IntArray
 from tracekit.base.facts import Fact
 from tracekit.cluster.budgets import Budgets
 from tracekit.cluster.calls import CallWeights
-from tracekit.cluster.constraints.constraints import Constraints, Written
+from tracekit.cluster.constraints.constraints import Constraints, DeschedulerRows
 from tracekit.cluster.declared import Ceiling
 from tracekit.cluster.provenance import SizeDoubt
 
@@ -63,7 +63,7 @@ class NodeDomains:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Losses:
+class NodeEvents:
     """The times at which nodes are lost, in order; also used for nodes that join, leave or return.
 
     Parameters
@@ -86,7 +86,7 @@ class Losses:
         """The nodes that production lost, in the order of their times."""
         return self.node if self.assumed is None else self.node[~self.assumed]
 
-    def on(self, place: IntArray) -> Losses:
+    def on(self, place: IntArray) -> NodeEvents:
         """Return the losses of the nodes that stay, at their new positions.
 
         Parameters
@@ -96,13 +96,13 @@ class Losses:
         """
         return self.of(place[self.node] >= 0, place)
 
-    def of(self, some: BoolArray, place: IntArray | None = None) -> Losses:
+    def of(self, some: BoolArray, place: IntArray | None = None) -> NodeEvents:
         """Return the losses that ``some``, shape (losses,), marks.
 
         Their nodes get the positions in ``place``, if it is given.
         """
         node = self.node[some]
-        return Losses(
+        return NodeEvents(
             node=node if place is None else np.asarray(place[node]),
             time_ms=self.time_ms[some],
             assumed=None if self.assumed is None else self.assumed[some],
@@ -148,11 +148,11 @@ class Nodes:
         take the rest. None if nothing is reserved. See ``tracekit.cluster.resources``.
     domains : NodeDomains, optional
         Rack, domain and zone of nodes. None if they are not known.
-    losses : Losses, optional
+    losses : NodeEvents, optional
         Nodes that are lost, or leave; what runs on them is evicted. None if no node is lost.
-    joins : Losses, optional
+    joins : NodeEvents, optional
         Nodes that come later, with their times; they take nothing before. None if none comes.
-    leaves, returns : Losses, optional
+    leaves, returns : NodeEvents, optional
         Nodes that leave for a while, and the times at which they come back; what runs on them
         is evicted. ``losses`` is given then. None if no node leaves for a while.
     never_removed : bool, shape (nodes,), optional
@@ -171,10 +171,10 @@ class Nodes:
     capacity: IntArray
     reserved: IntArray | None = None
     domains: NodeDomains | None = None
-    losses: Losses | None = None
-    joins: Losses | None = None
-    leaves: Losses | None = None
-    returns: Losses | None = None
+    losses: NodeEvents | None = None
+    joins: NodeEvents | None = None
+    leaves: NodeEvents | None = None
+    returns: NodeEvents | None = None
     never_removed: BoolArray | None = None
     cordoned: BoolArray | None = None
     price_per_hour: FloatArray | None = None
@@ -324,7 +324,7 @@ class Rules:
         does.
     budgets : Budgets, optional
         The disruption budget of each container. None if there are no budgets.
-    written : Written, optional
+    written : DeschedulerRows, optional
         Labels and annotations of containers and nodes that a descheduler reads. None if it would
         read nothing.
     calls : CallWeights, optional
@@ -345,7 +345,7 @@ class Rules:
     gang_backoff_ms: int = 0
     preemption: bool | None = None
     budgets: Budgets | None = None
-    written: Written | None = None
+    written: DeschedulerRows | None = None
     calls: CallWeights | None = None
     ceiling: Ceiling = field(default_factory=Ceiling)
 

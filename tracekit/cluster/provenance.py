@@ -33,7 +33,7 @@ def set_aside(by: str) -> str:
     return f"{SET_ASIDE} {by}"
 
 
-def rests_on(store: Store, *needed: str) -> dict[str, str]:
+def origins_of(store: Store, *needed: str) -> dict[str, str]:
     """Return the origin of each quantity of a store. Absent ones in ``needed`` are assumed."""
     return {
         name: ASSUMED if kind == ABSENT and name in needed else kind

@@ -177,7 +177,7 @@ def _largest_share(counted: pl.DataFrame, per_time: pl.DataFrame) -> pl.DataFram
     )
 
 
-def hold(values: Float32Array) -> None:
+def fill_gaps(values: Float32Array) -> None:
     """Fill each gap in place with the last known value, and gaps at the start with the first one.
 
     Parameters

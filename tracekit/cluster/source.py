@@ -31,16 +31,24 @@ from tracekit.cluster.assembly.workload import sized_assumptions, workload_from_
 from tracekit.cluster.assumptions import Assumptions, SizedAssumptions, parse_assumptions
 from tracekit.cluster.budgets import Budgets
 from tracekit.cluster.calls import CallWeights
-from tracekit.cluster.circumstances import taken_apart, under
+from tracekit.cluster.circumstances import split_settings, with_assumptions
 from tracekit.cluster.constraints.allowed import Allowed
 from tracekit.cluster.constraints.cells import Cells
-from tracekit.cluster.constraints.constraints import Constraints, Written
+from tracekit.cluster.constraints.constraints import Constraints, DeschedulerRows
 from tracekit.cluster.constraints.reasons import Reasons
 from tracekit.cluster.constraints.rules import CountRules
 from tracekit.cluster.declared import Ceiling, absolute
 from tracekit.cluster.gangs import with_gangs
 from tracekit.cluster.named import Paper000, ingested, resolved, settings_of, store_of_drawn
-from tracekit.cluster.parts import Containers, Losses, NodeDomains, Nodes, Provenance, Rules, Use
+from tracekit.cluster.parts import (
+    Containers,
+    NodeDomains,
+    NodeEvents,
+    Nodes,
+    Provenance,
+    Rules,
+    Use,
+)
 from tracekit.cluster.provenance import BETWEEN, BETWEEN_PERCENT, SizeDoubt, unpriced_remark
 from tracekit.cluster.requests import with_requests
 from tracekit.cluster.trace.workload import calls_of_store, workload_from_store
@@ -63,9 +71,9 @@ _NESTED: dict[str, type[Any]] = {
         Cells,
         NodeDomains,
         SizeDoubt,
-        Losses,
+        NodeEvents,
         Fact,
-        Written,
+        DeschedulerRows,
         Nodes,
         Containers,
         Use,
@@ -174,7 +182,7 @@ def check_assumed(settings: Sequence[str]) -> None:
     The values, and the names that only one kind of store has, are checked when the store is read.
     """
     every = [*names(Assumptions), *names(SizedAssumptions)]
-    for setting in taken_apart(settings)[1]:
+    for setting in split_settings(settings)[1]:
         name = setting.partition("=")[0].strip()
         if name not in every:
             raise unknown_name(
@@ -223,9 +231,9 @@ class WorkloadSource:
             )
         if self.gangs:
             load = with_gangs(load)
-        happens, _ = taken_apart(self.assume)
+        happens, _ = split_settings(self.assume)
         if happens:
-            load = under(load, happens, stream(self.seed, "lost"))
+            load = with_assumptions(load, happens, stream(self.seed, "lost"))
         if unpriced := unpriced_remark(load.nodes.price_per_hour):
             load = dataclasses.replace(
                 load,
@@ -238,11 +246,11 @@ class WorkloadSource:
         return dataclasses.replace(self, assume=(*self.assume, *settings), mapped=None)
 
     def _calls(self, load: Workload) -> CallWeights:
-        store = self.store or ingested(str(self.workload), taken_apart(self.assume)[1]).store
+        store = self.store or ingested(str(self.workload), split_settings(self.assume)[1]).store
         return calls_of_store(store, load.containers.services)
 
     def _read(self, rng: np.random.Generator) -> Workload:
-        _, assume = taken_apart(self.assume)
+        _, assume = split_settings(self.assume)
         if self.store is not None:
             return _of_store(self.store, assume, rng)
         stored = ingested(str(self.workload), assume)
@@ -311,5 +319,5 @@ def source_of(
         calls,
     )
     if source.workload is not None:
-        ingested(source.workload, taken_apart(assume)[1], progress)
+        ingested(source.workload, split_settings(assume)[1], progress)
     return source

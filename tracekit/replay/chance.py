@@ -109,7 +109,7 @@ def errors_of(count: int, comparisons: int) -> float:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Sample:
+class DifferenceStatistics:
     """Statistics of differences, from which ``judge`` tests them; shape (columns,) each.
 
     Parameters
@@ -139,7 +139,7 @@ def apart(one: FloatArray, other: FloatArray) -> FloatArray:
     return np.where(np.abs(difference) <= DUST * size, 0.0, difference)
 
 
-def paired(differences: FloatArray, once: BoolArray | None = None) -> Sample:
+def paired(differences: FloatArray, once: BoolArray | None = None) -> DifferenceStatistics:
     """Return the statistics of differences that were taken repeat by repeat.
 
     Parameters
@@ -153,7 +153,7 @@ def paired(differences: FloatArray, once: BoolArray | None = None) -> Sample:
     """
     count, columns = differences.shape
     error = _error(differences, counted=True)
-    return Sample(
+    return DifferenceStatistics(
         mean=differences.mean(axis=0),
         error=error if once is None else np.where(once, error * np.sqrt(count + 1.0), error),
         freedom=np.full(columns, count - 1.0),
@@ -162,7 +162,7 @@ def paired(differences: FloatArray, once: BoolArray | None = None) -> Sample:
     )
 
 
-def unpaired(base: FloatArray, new: FloatArray) -> Sample:
+def unpaired(base: FloatArray, new: FloatArray) -> DifferenceStatistics:
     """Return the statistics of the new means minus the base means, without pairs (Welch 1947).
 
     Parameters
@@ -178,7 +178,7 @@ def unpaired(base: FloatArray, new: FloatArray) -> Sample:
     mean = new.mean(axis=0) - base.mean(axis=0)
     freedom = np.divide(both**2, below, out=np.full(len(mean), 1.0), where=np.asarray(below) > 0)
     enough = min(len(base), len(new)) >= FEWEST
-    return Sample(
+    return DifferenceStatistics(
         mean=mean,
         error=np.sqrt(both),
         freedom=freedom,
@@ -206,7 +206,7 @@ def compare(
 
 
 def judge(
-    *samples: Sample,
+    *samples: DifferenceStatistics,
     first: BoolArray | None = None,
     looks: int = 1,
     left_out: tuple[int, int] = (0, 0),

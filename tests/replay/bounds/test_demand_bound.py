@@ -16,7 +16,7 @@ from tracekit.answer.fewest.limits import Limits
 from tracekit.cluster.constraints.allowed import Allowed
 from tracekit.cluster.constraints.constraints import Constraints
 from tracekit.cluster.on_nodes import on_nodes
-from tracekit.cluster.parts import Losses
+from tracekit.cluster.parts import NodeEvents
 from tracekit.cluster.workload import Workload
 from tracekit.policy.parse import parse_policy
 from tracekit.replay.bounds.demand import bound_after_losses, cost_bound, demand_bound, load_bound
@@ -143,7 +143,7 @@ def test_the_background_of_nodes_that_go_is_carried_by_the_others() -> None:
 def test_what_is_there_after_a_loss_is_on_the_nodes_that_are_left() -> None:
     """Four nodes of 100 and eight containers of 25; two nodes are lost at the third step."""
     load = workload([(100, 1000)] * 4, [(0, 9000, 25, 10)] * 8, used_share=1.0)
-    lost = Losses(node=np.array([0, 1]), time_ms=np.array([2000, 2000]))
+    lost = NodeEvents(node=np.array([0, 1]), time_ms=np.array([2000, 2000]))
     assert bound_after_losses(load, (1.0, 1.0), requests=True) == 0
     after = changed(load, nodes={"losses": lost})
     assert bound_after_losses(after, (1.0, 1.0), requests=True) == 2

@@ -16,7 +16,7 @@ from tracekit.cluster.constraints.constraint import Constraint
 from tracekit.cluster.constraints.constraints import Constraints
 from tracekit.cluster.constraints.rules import apart
 from tracekit.cluster.gangs import in_order_of
-from tracekit.cluster.parts import Losses
+from tracekit.cluster.parts import NodeEvents
 from tracekit.cluster.workload import Workload
 from tracekit.policy.parse import parse_policy
 from tracekit.replay.bounds.demand import demand_bound
@@ -166,7 +166,7 @@ def load_of(seed: int) -> Workload:
     load = workload([(100, 100)] * nodes, rows, steps=STEPS, background=background)
     load = widened(load, np.full(nodes, 100), rng.integers(0, 2, containers), "gpu")
     lost, preempts = rng.random(2) < 0.5
-    losses = Losses(node=np.array([0]), time_ms=rng.integers(1, 4000, 1)) if lost else None
+    losses = NodeEvents(node=np.array([0]), time_ms=rng.integers(1, 4000, 1)) if lost else None
     return changed(
         load,
         nodes={"losses": losses},

@@ -15,7 +15,7 @@ from tests_support import causes
 from tracekit.answer.caveats import counted
 from tracekit.base.arrays import IntArray
 from tracekit.base.errors import TracekitError
-from tracekit.cluster.circumstances import taken_apart, under
+from tracekit.cluster.circumstances import split_settings, with_assumptions
 from tracekit.cluster.constraints.allowed import Allowed
 from tracekit.cluster.constraints.constraints import Constraints
 from tracekit.cluster.parts import domains_of
@@ -41,7 +41,7 @@ def run(load: Workload, policy: str = "first_fit", placer: MakePlacer = PlainPla
 
 
 def happening(load: Workload, *assume: str, seed: int = 0) -> Workload:
-    return under(load, taken_apart(assume)[0], np.random.default_rng(seed))
+    return with_assumptions(load, split_settings(assume)[0], np.random.default_rng(seed))
 
 
 def test_a_lost_node_is_closed_to_a_container_that_a_rule_allows_there() -> None:

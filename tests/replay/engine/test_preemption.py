@@ -13,7 +13,7 @@ from replay_support import Row, changed, workload
 
 from tracekit.base.errors import TracekitError
 from tracekit.cluster.budgets import Budgets
-from tracekit.cluster.circumstances import under
+from tracekit.cluster.circumstances import with_assumptions
 from tracekit.cluster.constraints.constraints import Constraints
 from tracekit.cluster.constraints.rules import apart
 from tracekit.cluster.workload import Workload
@@ -193,11 +193,11 @@ def test_it_needs_priorities() -> None:
     rng = np.random.default_rng(0)
     load = workload([(9, 9)], [(0, 9, 1, 1)])
     with pytest.raises(TracekitError):
-        under(load, {"preemption": "lower"}, rng)
+        with_assumptions(load, {"preemption": "lower"}, rng)
     with pytest.raises(TracekitError):
-        under(load, {"preemption": "yes"}, rng)
+        with_assumptions(load, {"preemption": "yes"}, rng)
     several = urgent([(0, 9, 1, 1)] * 2, [0, 1])
-    assert under(
+    assert with_assumptions(
         changed(several, rules={"preemption": None}),
         {"preemption": "lower"},
         rng,

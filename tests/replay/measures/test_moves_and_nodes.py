@@ -14,7 +14,7 @@ from replay_support import STEP_MS, changed, workload
 
 from tracekit.base.arrays import IntArray
 from tracekit.base.errors import TracekitError
-from tracekit.cluster.circumstances import under
+from tracekit.cluster.circumstances import with_assumptions
 from tracekit.policy.entrant import parse_entrant
 from tracekit.policy.parse import parse_policy
 from tracekit.policy.rebalance import RebalancePolicy
@@ -116,13 +116,13 @@ def test_a_replay_is_judged_at_the_ceiling_that_is_set() -> None:
     load = workload([(100, 100)], [(0, 9000, 50, 95)], steps=4, used_share=1.0)
     rng = np.random.default_rng(0)
     set_ = {"ceiling_cpu_fraction": "0.4", "ceiling_memory_fraction": "0.95"}
-    lower = under(load, {"ceiling_cpu_fraction": "0.4"}, rng)
+    lower = with_assumptions(load, {"ceiling_cpu_fraction": "0.4"}, rng)
     assert lower.provenance.assumptions["ceiling_memory_fraction"] == 0.9
-    for one, above in ((load, 4), (lower, 4), (under(load, set_, rng), 4)):
+    for one, above in ((load, 4), (lower, 4), (with_assumptions(load, set_, rng), 4)):
         row = replay_one(one, parse_entrant("best_fit"), 0).row
         assert row["above_ceiling_node_steps"] == above
         assert row["cpu_p99_over_time_fraction"] == pytest.approx(0.5)
-    high = under(load, {"ceiling_memory_fraction": "0.95"}, rng)
+    high = with_assumptions(load, {"ceiling_memory_fraction": "0.95"}, rng)
     assert replay_one(high, parse_entrant("best_fit"), 0).row["above_ceiling_node_steps"] == 0
 
 
@@ -130,4 +130,4 @@ def test_a_replay_is_judged_at_the_ceiling_that_is_set() -> None:
 def test_a_ceiling_that_is_no_share_is_refused(value: str) -> None:
     load = workload([(100, 100)], [(0, 9000, 50, 50)])
     with pytest.raises(TracekitError):
-        under(load, {"ceiling_cpu_fraction": value}, np.random.default_rng(0))
+        with_assumptions(load, {"ceiling_cpu_fraction": value}, np.random.default_rng(0))

@@ -331,8 +331,8 @@ def test_room_looks_again_at_nodes_that_changed_alone(monkeypatch: pytest.Monkey
     monkeypatch.setattr(staying, "_fitting", noted)
     first = np.array([[6, 2], [0, 0], [5, 1], [0, 0]])
     for requested in (first, first, np.where(np.arange(4)[:, None] == 1, 6, first)):
-        anew = Room(load).closed(requested[None])
-        for one, other in zip(staying.closed(requested[None]), anew, strict=True):
+        anew = Room(load).lost_shares(requested[None])
+        for one, other in zip(staying.lost_shares(requested[None]), anew, strict=True):
             assert np.array_equal(one, other)
     assert looked == [4, 0, 1]
 
@@ -342,8 +342,8 @@ def test_room_over_many_stretches_is_room_of_one_after_another() -> None:
     rng, one, other = np.random.default_rng(3), Room(load), Room(load)
     for stretches in (1, 5, 3):
         requested = rng.choice([0, 3, 6], (stretches, 4, 2))
-        closed, full = one.closed(requested)
-        slowly = [other.closed(at[None]) for at in requested]
+        closed, full = one.lost_shares(requested)
+        slowly = [other.lost_shares(at[None]) for at in requested]
         assert closed.tolist() == [of[0].tolist() for of, _ in slowly]
         assert full.tolist() == [of[0].tolist() for _, of in slowly]
 

@@ -16,7 +16,7 @@ from replay_support import Row, changed, widened, workload
 from tracekit.cluster.constraints.allowed import Allowed, Suited
 from tracekit.cluster.constraints.constraints import Constraints
 from tracekit.cluster.constraints.labels import Labels
-from tracekit.cluster.parts import Losses
+from tracekit.cluster.parts import NodeEvents
 from tracekit.cluster.workload import Workload
 from tracekit.policy.parse import parse_policy
 from tracekit.replay.engine.explain import explain
@@ -80,7 +80,7 @@ def test_closed_nodes_are_not_counted_as_full() -> None:
     assert (kind["nodes"], kind["may_take"]) == (3, 1)
     assert (kind["closed"], kind["in_the_way"]) == ({"taints": 2}, {"cpu_milli": 1})
     assert kind["most_free"] == {"cpu_milli": 200, "memory_bytes": 90}
-    gone = changed(FULL, nodes={"losses": Losses(node=np.array([0]), time_ms=np.array([0]))})
+    gone = changed(FULL, nodes={"losses": NodeEvents(node=np.array([0]), time_ms=np.array([0]))})
     kind = found(gone)["kinds"][0]
     assert (kind["closed"], kind["in_the_way"]) == ({"gone": 1}, {"cpu_milli": 2})
 

@@ -28,7 +28,7 @@ from tracekit.base.study import Study
 from tracekit.replay.chance import (
     FEWEST,
     Compared,
-    Sample,
+    DifferenceStatistics,
     apart,
     judge,
     least_apart,
@@ -184,7 +184,7 @@ def _measures(one: dict[str, Any], other: dict[str, Any]) -> list[str]:
 
 def _sample(
     before: ComparedRun, after: ComparedRun, policy: str, names: Sequence[str]
-) -> tuple[Sample, int, bool]:
+) -> tuple[DifferenceStatistics, int, bool]:
     """A policy's changes, (orders, measures), the number of orders, and whether they are paired."""
     (seeds, base), (others, new) = (run.values(policy, names) for run in (before, after))
     orders = min(len(base), len(new))

@@ -25,7 +25,7 @@ from tracekit.cluster.assembly.use import (
 from tracekit.cluster.assumptions import SizedAssumptions
 from tracekit.cluster.provenance import in_words
 from tracekit.cluster.resources import BASE, PODS
-from tracekit.cluster.series import hold
+from tracekit.cluster.series import fill_gaps
 from tracekit.store.folder import Store
 
 _AMOUNT = ("resource", "amount", "unit")
@@ -144,7 +144,7 @@ def further_use_of(
     values = np.full(shape, np.nan, dtype=np.float32)
     for of, step, at, amount in samples:
         values[of, step, place[at]] = amount
-    hold(values)
+    fill_gaps(values)
     some = np.asarray(~np.isnan(values).all(axis=(1, 2)))
     return FurtherUse(
         used=tuple(at for at, is_used in zip(wanted.values(), some, strict=True) if is_used),

@@ -26,8 +26,8 @@ from tracekit.cluster.provenance import (
     ASSUMED,
     further_remark,
     further_rests_on,
+    origins_of,
     reserved_rests_on,
-    rests_on,
     set_aside,
     use_rests_on,
 )
@@ -75,7 +75,7 @@ def _quantities(
     store: Store, replayed: Replayed, used: Used, assumptions: SizedAssumptions
 ) -> dict[str, str]:
     """Where each quantity of the replay comes from: recorded, inferred, assumed or absent."""
-    origins = rests_on(store, "use of containers")
+    origins = origins_of(store, "use of containers")
     # of what never leaves the order alone is replayed, and is drawn
     aside = ("arrivals", "departures") if assumptions.departures == "none" else ()
     return {

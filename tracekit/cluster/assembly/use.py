@@ -13,7 +13,7 @@ from tracekit.cluster.assembly.lives import Lives, Measured
 from tracekit.cluster.assembly.sizes import in_columns
 from tracekit.cluster.assumptions import SizedAssumptions
 from tracekit.cluster.resources import BASE
-from tracekit.cluster.series import hold, infer_step_ms
+from tracekit.cluster.series import fill_gaps, infer_step_ms
 from tracekit.store.folder import Store
 from tracekit.store.never_ran import is_moment
 from tracekit.store.views import ids_of
@@ -126,7 +126,7 @@ def use_of(
     held, blank = (
         _steps_held(values, life.times_ms, *(one[rows] for one in lives_ms)) if lives_ms else (0, 0)
     )
-    hold(values)
+    fill_gaps(values)
     empty = np.isnan(values[:, 0])
     silent = empty.all(axis=0)
     for resource, missing in enumerate(empty):

@@ -25,8 +25,8 @@ from tracekit.cluster.losses import without
 from tracekit.cluster.parts import (
     KINDS,
     Containers,
-    Losses,
     NodeDomains,
+    NodeEvents,
     Nodes,
     Provenance,
     Rules,
@@ -161,7 +161,7 @@ def _joined(load: Workload, late: IntArray, came: IntArray) -> Workload:
     return dataclasses.replace(
         load,
         use=dataclasses.replace(load.use, background=background),
-        nodes=dataclasses.replace(load.nodes, joins=Losses(node=late, time_ms=came[late])),
+        nodes=dataclasses.replace(load.nodes, joins=NodeEvents(node=late, time_ms=came[late])),
         provenance=load.provenance.plus(
             remarks=(remark("node_came", len(late), "nodes", names=names),)
         ),
@@ -193,7 +193,7 @@ def with_absences(load: Workload, store: Store, nodes: pl.DataFrame) -> Workload
     background = np.array(load.use.background)
     for one, since, until in zip(node.tolist(), left.tolist(), back.tolist(), strict=True):
         background[:, (load.use.times_ms >= since) & (load.use.times_ms < until), one] = 0.0
-    none = Losses(node=np.empty(0, np.int64), time_ms=np.empty(0, np.int64))
+    none = NodeEvents(node=np.empty(0, np.int64), time_ms=np.empty(0, np.int64))
     made = dataclasses.replace(
         load,
         use=dataclasses.replace(load.use, background=background),
@@ -209,9 +209,9 @@ def with_absences(load: Workload, store: Store, nodes: pl.DataFrame) -> Workload
     )
 
 
-def _in_order(node: IntArray, time_ms: IntArray) -> Losses:
+def _in_order(node: IntArray, time_ms: IntArray) -> NodeEvents:
     order = np.argsort(time_ms, kind="stable")
-    return Losses(node=node[order], time_ms=time_ms[order])
+    return NodeEvents(node=node[order], time_ms=time_ms[order])
 
 
 def _unpinned(

@@ -32,7 +32,7 @@ EVERY = "*"
 
 
 @dataclass(frozen=True)
-class Whom:
+class ContainerSelection:
     """A selection of containers by namespace, ``*`` for all, and by requirements on their labels.
 
     A container must meet every requirement in ``asks``; if it is None, no container is selected.
@@ -51,7 +51,7 @@ class Rule:
     kind : str
     by : str
         The label of nodes whose values are the domains, ``topologyKey``.
-    whom : Whom
+    whom : ContainerSelection
         The containers that are counted in each domain.
     skew, least : int
         Of a spread: ``maxSkew``, ``minDomains``.
@@ -62,7 +62,7 @@ class Rule:
 
     kind: Kind
     by: str
-    whom: Whom
+    whom: ContainerSelection
     skew: int = 1
     least: int = 1
     selector: bool = True
@@ -105,7 +105,7 @@ def _rule(row: object, namespace: str) -> Rule:
     return Rule(
         kind=cast("Kind", row["kind"]),
         by=by,
-        whom=Whom(
+        whom=ContainerSelection(
             namespaces=(EVERY,) if EVERY in spaces else tuple(sorted(map(str, spaces))),
             asks=None if requirements is None else tuple(_requirement(one) for one in requirements),
         ),
@@ -162,8 +162,8 @@ def _port(text: str) -> Port:
     return Port(int(number), protocol or "TCP", "" if address == "0.0.0.0" else address)  # noqa: S104
 
 
-class Wearers:
-    """An index of namespaces and labels: ``meeting(whom)`` returns which a ``Whom`` selects.
+class LabelIndex:
+    """An index of labels: ``meeting`` returns which containers a ``ContainerSelection`` selects.
 
     Parameters
     ----------
@@ -185,7 +185,7 @@ class Wearers:
         self._keys, self._pairs = keys, pairs
         self.meeting = functools.cache(self._meeting)
 
-    def _meeting(self, whom: Whom) -> IntArray:
+    def _meeting(self, whom: ContainerSelection) -> IntArray:
         """The positions of the pairs that a selection selects, ascending."""
         if whom.asks is None:
             return self._every[:0]

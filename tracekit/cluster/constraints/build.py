@@ -13,7 +13,7 @@ from tracekit.base.arrays import IntArray
 from tracekit.base.errors import TracekitError
 from tracekit.base.units import MILLI_PER_CORE
 from tracekit.cluster.constraints.allowed import Suited
-from tracekit.cluster.constraints.build_among import among, not_among
+from tracekit.cluster.constraints.build_among import constraints_between_containers, not_among
 from tracekit.cluster.constraints.cells import Cells
 from tracekit.cluster.constraints.constraint import Constraint
 from tracekit.cluster.constraints.constraints import Constraints
@@ -141,7 +141,9 @@ def constraints_of(
         suited.selectors(),
         suited.taints(),
         *_of_groups(labels, containers),
-        *among(labels, nodes.height, containers, suited.selects, suited.bears),
+        *constraints_between_containers(
+            labels, nodes.height, containers, suited.selects, suited.bears
+        ),
         _sharing(containers, rules, nodes.height),
         cells_of(nodes, cells, containers, request=request, capacity=capacity, whole=whole or {}),
     ]

@@ -11,10 +11,10 @@ import polars as pl
 from tracekit.base.arrays import BoolArray, IntArray
 from tracekit.base.constants import HOSTNAME, ZONES
 from tracekit.cluster.constraints.among import (
+    ContainerSelection,
     Kind,
+    LabelIndex,
     Rule,
-    Wearers,
-    Whom,
     ports_of,
     rules_of,
 )
@@ -45,17 +45,17 @@ class Stated:
         For each entry of ``rules``, the first container that states it.
     worn : int64, shape (containers,)
         The position of each container's namespace and labels in ``wearers``.
-    wearers : Wearers
+    wearers : LabelIndex
     """
 
     statement: IntArray
     rules: list[tuple[Rule, ...]]
     first: list[int]
     worn: IntArray
-    wearers: Wearers
+    wearers: LabelIndex
 
     def classes(
-        self, states: Sequence[Numbers], whom: Sequence[Sequence[Whom]]
+        self, states: Sequence[Numbers], whom: Sequence[Sequence[ContainerSelection]]
     ) -> tuple[IntArray, IntArray, IntArray]:
         """Return classes of containers, as ``classes_of`` does.
 
@@ -118,7 +118,7 @@ def stated_in(containers: pl.DataFrame) -> Stated | None:
     ])  # fmt: skip
     worn, wearing = numbered(list(zip(spaces, labels, strict=True)))
     rules = [read_text(_in_space(spaces[at]), containers, at, "rules") for at in first]
-    wearers = Wearers([
+    wearers = LabelIndex([
         (spaces[at], read_text(labels_of, containers, at, "labels") if labels[at] else {})
         for at in wearing
     ])  # fmt: skip
@@ -136,7 +136,7 @@ Suits = Callable[[int], BoolArray]
 class _Term(NamedTuple):
     """A rule of a statement, as rows of domains."""
 
-    whom: Whom
+    whom: ContainerSelection
     by: int
     counted: int
     most: int
@@ -155,7 +155,7 @@ _KINDS: Mapping[Kind, tuple[str, Bound]] = {
 _COUNT: Mapping[Kind, int] = {"podAntiAffinity": 0, "podAffinity": 1}
 
 
-def among(
+def constraints_between_containers(
     labels: Labels, nodes: int, containers: pl.DataFrame, selects: Suits, bears: Suits
 ) -> list[CountRules]:
     """Return the constraints of affinity, anti-affinity, spread and ports that containers state.

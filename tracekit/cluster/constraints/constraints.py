@@ -1,6 +1,6 @@
 """All constraints of a workload together: a node is open if each constraint leaves it open.
 
-Texts of containers and nodes that only a descheduler reads are kept as ``Written``.
+Texts of containers and nodes that only a descheduler reads are kept as ``DeschedulerRows``.
 """
 
 from __future__ import annotations
@@ -149,7 +149,7 @@ OF_NODES = ("labels", "taints", "state", *COLUMNS)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Written:
+class DeschedulerRows:
     """Rows of the tables ``container`` and ``node`` that only a descheduler reads.
 
     Parameters
@@ -171,20 +171,20 @@ class Written:
     def __len__(self) -> int:
         return len(self.container)
 
-    def taken(self, order: IntArray) -> Written:
+    def taken(self, order: IntArray) -> DeschedulerRows:
         """Return the rows for the containers at these positions, in this order."""
         return dataclasses.replace(
             self, container=self.container[order], created_ms=self.created_ms[order]
         )
 
-    def on(self, nodes: IntArray) -> Written:
+    def on(self, nodes: IntArray) -> DeschedulerRows:
         """Return the rows for the nodes at these positions alone."""
         return dataclasses.replace(self, node=self.node[nodes])
 
 
 def written_of(
     containers: pl.DataFrame, nodes: pl.DataFrame, begin_ms: int | None = None
-) -> Written | None:
+) -> DeschedulerRows | None:
     """Return the rows of containers and nodes, or None if a descheduler would find nothing to read.
 
     Parameters
@@ -202,7 +202,7 @@ def written_of(
     created = pl.coalesce(pl.col("created_ms").cast(pl.Int64), "time_ms")
     if begin_ms is not None:
         created -= (pl.col("listed_ms").cast(pl.Int64) - begin_ms).fill_null(0)
-    return Written(
+    return DeschedulerRows(
         containers=texts,
         container=of,
         created_ms=containers.select(created).to_series().to_numpy().astype(np.int64),

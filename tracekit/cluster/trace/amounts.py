@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from tracekit.store.folder import Store
 
 
-class Settled:
+class AmountConverter:
     """Converter of a trace's fractions into amounts; ``background`` may be called only once.
 
     Parameters

@@ -10,7 +10,7 @@ from tracekit.base.arrays import BoolArray, Float32Array, Int32Array, IntArray
 from tracekit.base.constants import STEP_MS
 from tracekit.base.errors import TracekitError
 from tracekit.cluster.assumptions import Assumptions
-from tracekit.cluster.series import Axis, Gaps, axis_of, commonest, gaps_of, hold
+from tracekit.cluster.series import Axis, Gaps, axis_of, commonest, fill_gaps, gaps_of
 from tracekit.cluster.trace.matrix import (
     CONTAINER,
     NODE,
@@ -300,7 +300,7 @@ def _node_use(
     at = np.searchsorted(every, measured)
     for target, values in zip(fraction, matrix.values, strict=True):
         target[:, at] = values[:, : matrix.entities]
-    hold(fraction)
+    fill_gaps(fraction)
     return every, fraction
 
 

@@ -31,14 +31,14 @@ from tracekit.cluster.parts import Provenance, Use
 from tracekit.cluster.provenance import (
     SizeDoubt,
     nodes_rest_on,
+    origins_of,
     requests_rest_on,
     reserved_rests_on,
-    rests_on,
 )
 from tracekit.cluster.request_values import ContainerRequests, of_nodes, raised
 from tracekit.cluster.requests import laid_over, request_of
 from tracekit.cluster.resources import BASE, held_at_most, reserved_of
-from tracekit.cluster.trace.amounts import Settled, call_rates, with_network_and_disk
+from tracekit.cluster.trace.amounts import AmountConverter, call_rates, with_network_and_disk
 from tracekit.cluster.trace.tables import Trace, trace_of
 from tracekit.cluster.workload import Workload
 from tracekit.store.folder import Store
@@ -210,7 +210,7 @@ def workload_from_store(
     seen = seen_of(trace.first_step, trace.last_step, trace.axis, assumptions)
     life = lives_of_samples(seen, trace.axis, assumptions, rng)
     replayed = _replayed(trace, sizing, life)
-    settled = Settled(trace, seen, life, requests.full)
+    settled = AmountConverter(trace, seen, life, requests.full)
     background = settled.background(amounts.capacity if assumptions.background == "keep" else None)
     times_ms = life.arrival_ms, life.departure_ms
     reserved = reserved_of(
@@ -265,7 +265,7 @@ def _quantities(store: Store, sizing: Sizing, reserved: IntArray | None) -> dict
         name: "assumed" if name in amounts.assumed else "recorded" for name in amounts.resources
     }
     return {
-        **rests_on(store, "limits", "arrivals"),
+        **origins_of(store, "limits", "arrivals"),
         **nodes_rest_on(nodes),
         **requests_rest_on(sizing.requests.rests),
         **reserved_rests_on(reserved),

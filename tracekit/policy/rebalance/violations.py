@@ -11,7 +11,7 @@ import numpy as np
 
 from tracekit.base.arrays import BoolArray, IntArray
 from tracekit.base.parameters import About
-from tracekit.cluster.constraints.among import Rule, Whom
+from tracekit.cluster.constraints.among import ContainerSelection, Rule
 from tracekit.cluster.constraints.labels import CLOSING, Taint
 from tracekit.cluster.workload import UNKNOWN
 from tracekit.policy.placement import Reads
@@ -206,7 +206,7 @@ class RemovePodsViolatingTopologySpreadConstraint(Plugin):
         if rule.taints:
             eligible &= cycle.pods.tolerates(text, lambda taint: taint.effect in CLOSING)
         # upstream counts pods of the own namespace alone
-        own = Whom((cycle.pods.texts[text].namespace,), rule.whom.asks)
+        own = ContainerSelection((cycle.pods.texts[text].namespace,), rule.whom.asks)
         counts = ranked[cycle.pods.meeting(own)[cycle.text[ranked]]]
         return _Constraint(counts, cycle.pods.domain(rule.by), eligible, rule.skew)
 

@@ -14,14 +14,14 @@ import polars as pl
 from tracekit.base.arrays import BoolArray, IntArray
 from tracekit.cluster.constraints.among import (
     EVERY,
+    ContainerSelection,
+    LabelIndex,
     Rule,
-    Wearers,
-    Whom,
     rules_in,
     rules_of,
 )
 from tracekit.cluster.constraints.build_among import domain_of
-from tracekit.cluster.constraints.constraints import OF_CONTAINERS, OF_NODES, Written
+from tracekit.cluster.constraints.constraints import OF_CONTAINERS, OF_NODES, DeschedulerRows
 from tracekit.cluster.constraints.labels import (
     CLOSING,
     Labels,
@@ -121,7 +121,7 @@ class Pods:
         self._taints = taints or [()] * nodes.height
         unready = set(UNREADY_TAINTS.values())
         self.ready = np.array([all(one.key not in unready for one in has) for has in self._taints])
-        self._wearers = Wearers([(one.namespace, one.labels) for one in texts])
+        self._wearers = LabelIndex([(one.namespace, one.labels) for one in texts])
         self.open_to = functools.cache(self._open_to)
         self.domain = functools.cache(lambda key: domain_of(self.labels, key))
 
@@ -129,7 +129,7 @@ class Pods:
         """Return ``value`` of each text as an array, shape (texts,)."""
         return np.array([value(one) for one in self.texts], dtype=dtype)
 
-    def meeting(self, whom: Whom) -> BoolArray:
+    def meeting(self, whom: ContainerSelection) -> BoolArray:
         """Return which texts are of pods that a rule selects, shape (texts,)."""
         selected = np.zeros(len(self.texts), dtype=np.bool_)
         selected[self._wearers.meeting(whom)] = True
@@ -137,7 +137,7 @@ class Pods:
 
     def wearing(self, asks: Sequence[Requirement]) -> BoolArray:
         """Return which texts have labels that meet all requirements, in any namespace, (texts,)."""
-        return self.meeting(Whom((EVERY,), tuple(asks)))
+        return self.meeting(ContainerSelection((EVERY,), tuple(asks)))
 
     def selected(self, asks: Sequence[Requirement]) -> BoolArray:
         """Return which nodes have labels that meet all requirements, shape (nodes,)."""
@@ -178,7 +178,7 @@ class Pods:
         return total
 
 
-def pods_of(written: Written, node_ids: Sequence[str]) -> Pods:
+def pods_of(written: DeschedulerRows, node_ids: Sequence[str]) -> Pods:
     """Return the pods and nodes of a workload from their recorded texts."""
     rows = [json.loads(written.nodes[at]) for at in written.node.tolist()]
     schema = dict.fromkeys(OF_NODES, pl.String)

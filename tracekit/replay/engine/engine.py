@@ -19,7 +19,7 @@ from tracekit.cluster.workload import Workload
 from tracekit.policy.placement import PlacementPolicy
 from tracekit.policy.rebalance import RebalancePolicy
 from tracekit.replay.engine.placer import Clock, MakePlacer, PlainPlacer, preemption_of
-from tracekit.replay.engine.queueing import Calendar, Gangs, Patience, turns
+from tracekit.replay.engine.queueing import Calendar, Gangs, GangTimers, queue_key
 from tracekit.replay.engine.samples import Displaced
 from tracekit.replay.engine.state import ReplayState
 from tracekit.replay.engine.steps import Outcome
@@ -54,12 +54,12 @@ class Engine:
         held = workload.rules.gang is not None and policy.filtered
         self._gangs = Gangs(workload) if held else None
         self._pinned = None if workload.rules.pinned is None else workload.rules.pinned.copy()
-        self._turn = turns(workload)
+        self._turn = queue_key(workload)
         self._arrived = 0
         self._pending: list[int] = []
         self._rebalanced_ms = int(workload.use.times_ms[0])
         self._evicted, self._again = 0, 0
-        self._patience = Patience(workload, policy)
+        self._patience = GangTimers(workload, policy)
         self._displaced = Displaced()
         self._preemption = None if self._turn is None else preemption_of(self.state)
 

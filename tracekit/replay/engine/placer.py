@@ -114,7 +114,7 @@ class PlainPlacer:
         snapshot, container = state.snapshot(now), state.container(index)
         open_nodes = state.open_nodes(index)
         began = self._clock()
-        if proposed and stands(state.policy, snapshot, container, open_nodes, proposed.node):
+        if proposed and still_fits(state.policy, snapshot, container, open_nodes, proposed.node):
             node: int | None = proposed.node
         else:
             node = decide(
@@ -192,7 +192,7 @@ def scored_nodes(
     return chosen
 
 
-def stands(
+def still_fits(
     policy: PlacementPolicy,
     snapshot: Snapshot,
     container: Container,
@@ -299,7 +299,7 @@ class Preemption:
             lower
         ].sum(axis=0)
         for one in lower.tolist():
-            state.imagine(one, node, gone=True)
+            state.set_in_constraints(one, node, gone=True)
         gone = sorted(lower.tolist(), key=lambda one: (-self._priority[one], state.placed_ms[one]))
         against: set[int] = set()
         if load.rules.budgets is not None:
@@ -310,16 +310,16 @@ class Preemption:
         if self._fits(index, node, free, request):
             for one in gone:
                 free -= load.containers.request[one]
-                state.imagine(one, node, gone=False)
+                state.set_in_constraints(one, node, gone=False)
                 if not self._fits(index, node, free, request):
                     free += load.containers.request[one]
-                    state.imagine(one, node, gone=True)
+                    state.set_in_constraints(one, node, gone=True)
                     victims.append(one)
             back = victims
         else:
             back = gone
         for one in back:
-            state.imagine(one, node, gone=False)
+            state.set_in_constraints(one, node, gone=False)
         return victims, sum(one in against for one in victims)
 
     def _fits(self, index: int, node: int, free: IntArray, request: IntArray) -> bool:

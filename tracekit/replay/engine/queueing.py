@@ -7,11 +7,11 @@ import numpy as np
 
 from tracekit.base.arrays import BoolArray, IntArray
 from tracekit.cluster.gangs import enough_of, runs, spread_gangs
-from tracekit.cluster.parts import Losses
+from tracekit.cluster.parts import NodeEvents
 from tracekit.cluster.workload import Workload
 from tracekit.policy.entrant import Schedulers
 from tracekit.policy.placement import PlacementPolicy
-from tracekit.replay.engine.placer import Clock, WindowStart, decide, stands
+from tracekit.replay.engine.placer import Clock, WindowStart, decide, still_fits
 from tracekit.replay.engine.state import ReplayState
 
 
@@ -155,7 +155,7 @@ class Gangs:
         return int((node[others] >= 0).sum())
 
 
-def turns(load: Workload) -> Callable[[int], int] | None:
+def queue_key(load: Workload) -> Callable[[int], int] | None:
     """Return the function from a container to its sort key in the queue; None for equal priorities.
 
     The highest priority has the lowest key. The priority of a gang is the highest of its members.
@@ -172,7 +172,7 @@ def turns(load: Workload) -> Callable[[int], int] | None:
     return turn.__getitem__
 
 
-class Patience:
+class GangTimers:
     """The timers of all gangs: how long each may hold nodes, and how long it backs off.
 
     Source: scheduler-plugins, pkg/coscheduling/coscheduling.go and core/core.go. PreFilter tries no
@@ -269,7 +269,7 @@ class Calendar:
 class _Nodes:
     """Nodes with times, in order of time."""
 
-    def __init__(self, *given: Losses | None) -> None:
+    def __init__(self, *given: NodeEvents | None) -> None:
         none = np.empty(0, dtype=np.int64)
         stated = [one for one in given if one is not None]
         node, time_ms = (
@@ -356,7 +356,7 @@ class StalePlacer:
         """Whether the node is open to the container and has room for it in the true state."""
         state = self._state
         seen, container = state.snapshot(now), state.container(index)
-        return stands(state.policy, seen, container, state.open_nodes(index), node)
+        return still_fits(state.policy, seen, container, state.open_nodes(index), node)
 
 
 class _View(ReplayState):

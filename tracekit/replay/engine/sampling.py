@@ -16,7 +16,7 @@ from tracekit.policy.view.usage import UseOverTime
 from tracekit.replay.engine.steps import measure_steps
 from tracekit.replay.measures.room import Room
 from tracekit.replay.measures.sampled import (
-    Held,
+    NodeContents,
     Positions,
     Sampled,
     Stretch,
@@ -116,7 +116,7 @@ class Sampler(Protocol):
 Taken = TypeVar("Taken")
 
 
-class Unmeasured(Generic[Taken]):
+class MeasureBatch(Generic[Taken]):
     """Collects samples, and computes the measures of many steps in one call, which is faster.
 
     Parameters
@@ -164,7 +164,7 @@ class Used(NamedTuple):
     fractions: FloatArray
 
 
-def unmeasured(load: Workload) -> Unmeasured[Used]:
+def measure_batch(load: Workload) -> MeasureBatch[Used]:
     """Return an empty collector for samples of a workload's nodes."""
     room = Room(load)
 
@@ -175,11 +175,11 @@ def unmeasured(load: Workload) -> Unmeasured[Used]:
             stretches=stretches,
             fractions=np.concatenate([one.fractions for one in taken]),
             add_up=lambda: np.concatenate([one.used for one in taken]),
-            computed_held=Held(load=load, stretches=stretches, room=room),
+            computed_contents=NodeContents(load=load, stretches=stretches, room=room),
         )
         return samples, {}
 
-    return Unmeasured(load, sampled)
+    return MeasureBatch(load, sampled)
 
 
 def unmoved(stretches: Sequence[Stretch]) -> list[Stretch]:
@@ -201,7 +201,7 @@ class PlainSampler:
         self._load = load
         self._capacity = load.nodes.capacity[:, :2].astype(np.float64)
         self._request = load.containers.request
-        self._unmeasured = unmeasured(load)
+        self._unmeasured = measure_batch(load)
         self.over_time = self._unmeasured.over_time
 
     def sample(

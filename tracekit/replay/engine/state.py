@@ -157,7 +157,7 @@ class ReplayState:
             return open_by_rules
         return ~self.lost if open_by_rules is None else open_by_rules & ~self.lost
 
-    def imagine(self, index: int, node: int, *, gone: bool) -> None:
+    def set_in_constraints(self, index: int, node: int, *, gone: bool) -> None:
         """Tell the constraints, and nothing else, that a container left a node or is back there."""
         if self._keeper is not None:
             (self._keeper.remove if gone else self._keeper.add)(index, node)

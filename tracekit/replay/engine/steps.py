@@ -66,12 +66,12 @@ def measure_steps(
             continue
         if one.per_resource:
             values = _of_resources(step, sampled, further, counted)
-            names = sampled.held.room.names
+            names = sampled.contents.room.names
             columns |= {f"{r}_{step.column}": values[:, at] for at, r in enumerate(names)}
         elif step.column in counted:
             columns[step.column] = counted[step.column]
-        elif step.held is not None:
-            columns[step.column] = sampled.at_steps(step.held(sampled.held))
+        elif step.of_contents is not None:
+            columns[step.column] = sampled.at_steps(step.of_contents(sampled.contents))
         elif step.at is not None:
             columns[step.column] = step.at(sampled)
     return columns
@@ -84,8 +84,8 @@ def _of_resources(
     counted: Mapping[str, NDArray[Any]],
 ) -> NDArray[Any]:
     """A measure of each measured resource, shape (steps, measured)."""
-    if step.held is not None:
-        return sampled.at_steps(step.held(sampled.held))
+    if step.of_contents is not None:
+        return sampled.at_steps(step.of_contents(sampled.contents))
     assert step.at is not None  # noqa: S101 - the engine counts nothing of a resource
     used = counted[step.column] if step.column in counted else step.at(sampled)
     rest = [

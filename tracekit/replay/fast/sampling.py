@@ -18,13 +18,13 @@ from tracekit.cluster.workload import Workload
 from tracekit.replay.engine.sampling import (
     Columns,
     Counted,
-    Unmeasured,
+    MeasureBatch,
     add_up,
     chunks,
     unmoved,
 )
 from tracekit.replay.measures.room import Room
-from tracekit.replay.measures.sampled import Held, Sampled, Stretch
+from tracekit.replay.measures.sampled import NodeContents, Sampled, Stretch
 from tracekit.replay.measures.use import rank_of, served_share
 
 #: The number of parts of the range in which values are counted; only one part is sorted.
@@ -79,7 +79,7 @@ class CompiledSampler:
         straight = np.arange(load.containers.count)
         self._column = straight if load.use.column is None else load.use.column
         self._usage, self._background = np.asarray(load.use.values), np.asarray(load.use.background)
-        self._unmeasured = Unmeasured(load, _Looked(load, self._capacity.sum(axis=0)))
+        self._unmeasured = MeasureBatch(load, _Looked(load, self._capacity.sum(axis=0)))
         self.over_time = self._unmeasured.over_time
 
     def sample(
@@ -138,7 +138,7 @@ class _Looked:
         """Samples of the stretches, and the columns that the compiled pass gives."""
         stretches = unmoved(each)
         of = {id(one.containers): took for one, took in zip(each, taken, strict=True)}
-        held = Held(
+        held = NodeContents(
             load=self._load,
             stretches=stretches,
             room=self._room,
@@ -150,8 +150,8 @@ class _Looked:
             stretches=stretches,
             fractions=made.fractions,
             add_up=functools.partial(_used, self._load, stretches),
-            computed_held=held,
-            beside=made.beside,
+            computed_contents=held,
+            computed_by_resource=made.beside,
         )
         containers = np.stack([took.containers for took in taken])
         steps = [one.steps for one in each]
@@ -200,7 +200,7 @@ class _Made(NamedTuple):
         Largest and smallest fraction, and use beyond capacity.
     full : int64, shape (4, steps)
         Overloaded nodes, containers on other nodes, nodes short of CPU, nodes short of memory.
-    beside : float64, shape (2, steps, nodes)
+    computed_by_resource : float64, shape (2, steps, nodes)
         The fractions by resource.
     percentile : float64, shape (steps, 2)
         The fraction that 99 of 100 nodes do not exceed.

@@ -27,7 +27,7 @@ from tracekit.cluster.workload import Workload
 from tracekit.policy.view.cluster import TakenOff
 from tracekit.policy.view.usage import OverTime
 from tracekit.replay.measures.room import measured_columns, measured_names
-from tracekit.replay.measures.sampled import Held, Sampled
+from tracekit.replay.measures.sampled import NodeContents, Sampled
 
 #: Short names of resources for the heads of narrow columns.
 _HEADS = {"memory": "mem", "network": "net"}
@@ -97,22 +97,23 @@ class Step:
     at : function(Sampled) -> array, shape (steps,) or (steps, resources), optional
         Computes the values from use; NaN where undefined. For a measure of each resource it is
         called with the view of cpu and memory, and with each view of ``Sampled.further``.
-    held : function(Held) -> array, shape (stretches,) or (stretches, measured), optional
-        Computes the values from placements and requests, for all measured resources at once. A
-        measure that the engine counts has neither ``at`` nor ``held``.
+    of_contents : function(NodeContents) -> array, optional
+        Computes the values from placements and requests, for all measured resources at once:
+        shape (stretches,) or (stretches, measured). A measure that the engine counts has
+        neither ``at`` nor ``of_contents``.
     whole : bool
         Whether the values are whole numbers.
     """
 
     column: str
     at: Callable[[Sampled], NDArray[Any]] | None = None
-    held: Callable[[Held], NDArray[Any]] | None = None
+    of_contents: Callable[[NodeContents], NDArray[Any]] | None = None
     whole: bool = False
 
     @property
     def sampled(self) -> bool:
         """Whether a sampler computes the measure; otherwise the engine counts it."""
-        return self.at is not None or self.held is not None
+        return self.at is not None or self.of_contents is not None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -6,7 +6,7 @@ import numpy as np
 
 from tracekit.base.arrays import FloatArray
 from tracekit.replay.measures import Finished, Measure, Step
-from tracekit.replay.measures.sampled import Held
+from tracekit.replay.measures.sampled import NodeContents
 
 #: Describes containers that lost their node for good: see ``engine.samples.Displaced``.
 NOT_AGAIN = "did not run again before they departed or the replay ended"
@@ -73,10 +73,10 @@ nodes_used_end = of_nodes_used(
 )
 
 
-def _cost_per_hour(held: Held) -> FloatArray:
-    prices = held.load.nodes.prices
+def _cost_per_hour(contents: NodeContents) -> FloatArray:
+    prices = contents.load.nodes.prices
     assert prices is not None  # noqa: S101 - the measure needs it
-    return np.asarray(np.where(held.containers_but_daemons > 0, prices, 0.0).sum(axis=-1))
+    return np.asarray(np.where(contents.containers_but_daemons > 0, prices, 0.0).sum(axis=-1))
 
 
 cost_per_hour = Measure(
@@ -90,7 +90,7 @@ cost_per_hour = Measure(
     because="no policy is better for merely using cheaper nodes: they save only where the others"
     " can be switched off",
     order=16,
-    step=Step(column="cost_per_hour", held=_cost_per_hour),
+    step=Step(column="cost_per_hour", of_contents=_cost_per_hour),
     needs="nodes.prices",
     bound="requests",
     falls=True,

@@ -57,7 +57,7 @@ class Room:
         """Return the capacities of the nodes that have a measured resource, in node order."""
         return np.asarray(self.capacity[self.columns.index(column), self.nodes_with(column)])
 
-    def closed(self, requested: IntArray) -> tuple[FloatArray, BoolArray]:
+    def lost_shares(self, requested: IntArray) -> tuple[FloatArray, BoolArray]:
         """Return which share of typical containers no longer fits on each node, and the full nodes.
 
         Parameters
@@ -76,7 +76,7 @@ class Room:
         nodes = requested.shape[1]
         before = np.concatenate([self._seen[None], requested[:-1]])
         at, node = np.nonzero((requested != before).any(axis=-1))
-        closed, full = self._closed_of(node, requested[at, node])
+        closed, full = self._lost_shares_of(node, requested[at, node])
         # which look at a node is the latest: of those before these stretches, or of these
         latest = np.zeros(requested.shape[:2], dtype=np.int64)
         latest[0] = np.arange(nodes)
@@ -88,9 +88,9 @@ class Room:
         self._closed, self._full = every[-1].copy(), every_full[-1].copy()
         return np.ascontiguousarray(every), every_full
 
-    def _closed_of(self, nodes: IntArray, held: IntArray) -> tuple[FloatArray, BoolArray]:
-        """The values of ``closed`` for some nodes with these requests, shape (some, resources)."""
-        fit, some = self._fitting(self._whole[nodes] - held)
+    def _lost_shares_of(self, nodes: IntArray, requested: IntArray) -> tuple[FloatArray, BoolArray]:
+        """The values of ``lost_shares`` for some nodes with these requests."""
+        fit, some = self._fitting(self._whole[nodes] - requested)
         before = self._fit_empty[nodes]
         share = np.divide(fit, before, out=np.ones_like(fit), where=before > 0)
         return 1.0 - share.T, self._any_empty[nodes] & ~some

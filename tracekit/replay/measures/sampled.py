@@ -49,7 +49,7 @@ def requested_on(request: IntArray, containers: Positions, node: Positions, node
 
 
 @dataclass(frozen=True, kw_only=True)
-class Held:
+class NodeContents:
     """The containers and requests on each node, in each stretch (a time without moves).
 
     Parameters
@@ -90,11 +90,11 @@ class Held:
 
     @cached_property
     def _closed(self) -> tuple[FloatArray, BoolArray]:
-        return self.room.closed(self.requested)
+        return self.room.lost_shares(self.requested)
 
     @cached_property
-    def closed(self) -> FloatArray:
-        """The share of typical containers that no longer fit on each node; see ``Room.closed``.
+    def lost_shares(self) -> FloatArray:
+        """The share of typical containers that no longer fit on each node; see ``Room``.
 
         Shape (stretches, measured resources, nodes).
         """
@@ -140,9 +140,9 @@ class Sampled:
         Use over capacity, with background, of CPU and memory, or of the further resource.
     add_up : function() -> float64, shape (steps, nodes, resources)
         Computes the use in millicores and bytes.
-    computed_held : Held, optional
-        The value of ``held``, if it is computed already.
-    beside : float64, shape (resources, steps, nodes), optional
+    computed_contents : NodeContents, optional
+        The value of ``contents``, if it is computed already.
+    computed_by_resource : float64, shape (resources, steps, nodes), optional
         The value of ``by_resource``, if it is computed already.
     column : int, optional
         The resource of a view in ``further``, by its column; None in the view of CPU and memory.
@@ -152,8 +152,8 @@ class Sampled:
     stretches: Sequence[Stretch]
     fractions: FloatArray
     add_up: Callable[[], FloatArray]
-    computed_held: Held | None = None
-    beside: FloatArray | None = None
+    computed_contents: NodeContents | None = None
+    computed_by_resource: FloatArray | None = None
     column: int | None = None
 
     @cached_property
@@ -168,7 +168,7 @@ class Sampled:
             return self.load.nodes.capacity[:, list(USED)].astype(np.float64)
         if self.of_every_step:
             return self._whole(self.column)
-        return self.held.room.capacity_of(self.column)[:, None]
+        return self.contents.room.capacity_of(self.column)[:, None]
 
     @cached_property
     def by_resource(self) -> FloatArray:
@@ -176,8 +176,8 @@ class Sampled:
 
         Sums along the last axis are equal to the last bit for any number of steps.
         """
-        if self.beside is not None:
-            return self.beside
+        if self.computed_by_resource is not None:
+            return self.computed_by_resource
         return np.ascontiguousarray(self.fractions.transpose(2, 0, 1))
 
     @cached_property
@@ -186,14 +186,14 @@ class Sampled:
 
         NaN for a node that does not have a further resource.
         """
-        fractions = np.full((len(self.held.room.columns), *self.by_resource.shape[1:]), np.nan)
+        fractions = np.full((len(self.contents.room.columns), *self.by_resource.shape[1:]), np.nan)
         fractions[list(USED)] = self.by_resource
         for at, view in enumerate(self.further, start=len(USED)):
-            column = self.held.room.columns[at]
+            column = self.contents.room.columns[at]
             if view.of_every_step:
                 fractions[at][:, having(self.load, column)] = view.by_resource[0]
             else:
-                nodes = self.held.room.nodes_with(column)
+                nodes = self.contents.room.nodes_with(column)
                 fractions[at][:, nodes] = self.at_steps(view.by_resource[0])
         return fractions
 
@@ -210,26 +210,26 @@ class Sampled:
         return over
 
     @cached_property
-    def held(self) -> Held:
+    def contents(self) -> NodeContents:
         """The containers and requests on nodes in each stretch."""
-        if self.computed_held is not None:
-            return self.computed_held
-        return Held(load=self.load, stretches=self.stretches, room=Room(self.load))
+        if self.computed_contents is not None:
+            return self.computed_contents
+        return NodeContents(load=self.load, stretches=self.stretches, room=Room(self.load))
 
     @cached_property
     def containers(self) -> IntArray:
         """Number of running containers, shape (steps, nodes)."""
-        return self.at_steps(self.held.containers)
+        return self.at_steps(self.contents.containers)
 
     @cached_property
     def containers_but_daemons(self) -> IntArray:
         """Number of running containers that are no daemons, shape (steps, nodes)."""
-        return self.at_steps(self.held.containers_but_daemons)
+        return self.at_steps(self.contents.containers_but_daemons)
 
     @cached_property
     def requested(self) -> IntArray:
         """Requests of the containers that run, shape (steps, nodes, resources)."""
-        return self.at_steps(self.held.requested)
+        return self.at_steps(self.contents.requested)
 
     def at_steps(self, values: NDArray[Any]) -> NDArray[Any]:
         """Return values by stretch, shape (stretches, ...), repeated for the steps of a stretch."""
@@ -245,7 +245,7 @@ class Sampled:
             self._recorded(column)
             if column in self.load.use.further_resources
             else self._of(column)
-            for column in self.held.room.columns
+            for column in self.contents.room.columns
             if column not in USED
         ]
 
@@ -276,19 +276,19 @@ class Sampled:
             stretches=self.stretches,
             fractions=used / self._whole(column),
             add_up=lambda: used,
-            computed_held=self.held,
+            computed_contents=self.contents,
             column=column,
         )
 
     def _of(self, column: int) -> Sampled:
-        nodes = self.held.room.nodes_with(column)
-        used = self.held.requested[:, nodes, column, None].astype(np.float64)
+        nodes = self.contents.room.nodes_with(column)
+        used = self.contents.requested[:, nodes, column, None].astype(np.float64)
         return Sampled(
             load=self.load,
             stretches=[one._replace(steps=1) for one in self.stretches],
-            fractions=used / self.held.room.capacity_of(column)[:, None],
+            fractions=used / self.contents.room.capacity_of(column)[:, None],
             add_up=lambda: used,
-            computed_held=self.held,
+            computed_contents=self.contents,
             column=column,
         )
 

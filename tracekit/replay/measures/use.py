@@ -11,7 +11,7 @@ from tracekit.analysis.metrics.load import (
 )
 from tracekit.base.arrays import FloatArray, IntArray
 from tracekit.replay.measures import DEMAND, FURTHER, Measure, Step
-from tracekit.replay.measures.sampled import Held, Sampled
+from tracekit.replay.measures.sampled import NodeContents, Sampled
 
 #: The end of the formula of every measure over all nodes.
 EMPTY = "; a node that is lost, or not yet there, counts as an empty one"
@@ -297,8 +297,8 @@ qos_share = Measure(
 # What requests leave of nodes, and what nothing fits into.
 
 
-def _allocated_share(held: Held) -> FloatArray:
-    return np.asarray(held.taken.sum(axis=-1) / held.room.capacity.sum(axis=-1))
+def _allocated_share(contents: NodeContents) -> FloatArray:
+    return np.asarray(contents.taken.sum(axis=-1) / contents.room.capacity.sum(axis=-1))
 
 
 allocated_share = Measure(
@@ -313,12 +313,13 @@ allocated_share = Measure(
     because="who leaves nobody waiting has the same as everybody",
     order=56,
     per_resource=True,
-    step=Step(column="allocated_share", held=_allocated_share),
+    step=Step(column="allocated_share", of_contents=_allocated_share),
 )
 
 
-def _stranded_share(held: Held) -> FloatArray:
-    return np.asarray((held.free * held.closed).sum(axis=-1) / held.room.capacity.sum(axis=-1))
+def _stranded_share(contents: NodeContents) -> FloatArray:
+    stranded = (contents.free * contents.lost_shares).sum(axis=-1)
+    return np.asarray(stranded / contents.room.capacity.sum(axis=-1))
 
 
 # Fragmentation of Weng et al., USENIX ATC 2023, over containers that the empty node would take.
@@ -335,16 +336,17 @@ stranded_share = Measure(
     because="it is paid for, free, and of no use",
     order=24,
     per_resource=True,
-    step=Step(column="stranded_share", held=_stranded_share),
+    step=Step(column="stranded_share", of_contents=_stranded_share),
 )
 
 
-def _debris_full_fraction(held: Held) -> FloatArray:
+def _debris_full_fraction(contents: NodeContents) -> FloatArray:
     """The mean debris rate of full nodes at each stretch; NaN where no node is full."""
-    rates = np.full(len(held.full), np.nan)
-    for at in np.flatnonzero(held.full.any(axis=-1)):
-        full = np.flatnonzero(held.full[at])
-        rates[at] = debris_rate(held.taken[at][:, full].T, held.room.capacity[:, full].T).mean()
+    rates = np.full(len(contents.full), np.nan)
+    for at in np.flatnonzero(contents.full.any(axis=-1)):
+        full = np.flatnonzero(contents.full[at])
+        capacity = contents.room.capacity[:, full]
+        rates[at] = debris_rate(contents.taken[at][:, full].T, capacity.T).mean()
     return rates
 
 
@@ -362,6 +364,6 @@ debris_full_fraction = Measure(
     better="low",
     because="what is left on a full node is lost to it",
     order=72,
-    step=Step(column="debris_full_fraction", held=_debris_full_fraction),
+    step=Step(column="debris_full_fraction", of_contents=_debris_full_fraction),
     compared=False,
 )

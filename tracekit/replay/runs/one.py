@@ -59,7 +59,7 @@ class Replayed:
     timing: dict[str, Any]
     digest: str
 
-    def measures(self) -> Replayed:
+    def without_frames(self) -> Replayed:
         """Return the replay with empty frames, for orders of arrival that need the row alone."""
         return dataclasses.replace(
             self,
@@ -91,7 +91,7 @@ class ReplayTask:
         entrant, seed, many = self.policy.entrant, self.seed, self.replays
         if self.repeat:
             ordered = _ordered(self.source, seed)
-            return replay_one(ordered, entrant, seed, replays=many).measures()
+            return replay_one(ordered, entrant, seed, replays=many).without_frames()
         load = _loaded(self.source)
         return replay_one(load, entrant, seed, lambda: on_progress(1, 0, 0), replays=many)
 

@@ -291,7 +291,7 @@ class Replayer:
                 if plan.repeat != repeat:
                     ordered, repeat = in_order(load, plan.seed), plan.repeat
                 one = replay_one(ordered, policy, plan.seed, replays=many[policy])
-                yield at, self._keep(plan, one.measures())
+                yield at, self._keep(plan, one.without_frames())
                 task.advance(1, str(policy))
 
     def _elsewhere(self, waiting: Mapping[int, Planned], progress: Progress) -> dict[int, Replayed]:

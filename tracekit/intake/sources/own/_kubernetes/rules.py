@@ -272,7 +272,7 @@ def preferred_nodes(spec: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def soft_spread(spec: Mapping[str, Any], labels: Mapping[str, str]) -> list[dict[str, Any]]:
-    """Return the constraints on spread with ScheduleAnyway, in the form of ``among``."""
+    """Return the topology spread constraints of a pod that have ``ScheduleAnyway``."""
     wishes = spec.get("topologySpreadConstraints") or ()
     return [_spread(one, labels) for one in wishes if one.get("whenUnsatisfiable") == _ANYWAY]
 
