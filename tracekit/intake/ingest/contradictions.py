@@ -69,7 +69,9 @@ SELECT * FROM both_of WHERE {otherwise} ORDER BY line
 def without_contradictions(
     staged: Sequence[Staged], file: TraceFile, store: Store
 ) -> tuple[Staged, ...]:
-    """Return the staged tables of a file, in which lines that contradict a statement are rejects.
+    """Return a file's staged tables; lines that contradict an earlier statement become rejects.
+
+    A statement is what an earlier file, or an earlier line, says of a node or container.
 
     Parameters
     ----------

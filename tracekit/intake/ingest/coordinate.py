@@ -110,16 +110,17 @@ def _raised(_: str, error: TracekitError) -> None:
 
 @dataclass
 class Events:
-    """Functions that are called when something happens to a file, in the order of the files.
+    """Callbacks of a ``Coordinator``, which calls them in the order of the files.
 
     Attributes
     ----------
     committed : called with the entries of committed files, one per table, and the manifest that
         names them; it writes the manifest
-    already_stored : called with the name of a file that the store has, and the file's name there
-    failed : called with the name of a file that cannot be read, and the error; by default it
-        raises the error
-    check : raises TracekitError if a file must not be taken in
+    already_stored : called with a file's name if the store has the same content, and with the name
+        of the stored file
+    failed : called with the name of a file that cannot be read, and the error; by default it raises
+        the error
+    check : raises CheckFailedError if a file must not be stored
     """
 
     committed: Callable[[tuple[SourceEntry, ...], Manifest], None]
@@ -160,7 +161,7 @@ class _Due:
 
 
 class Coordinator:
-    """A coordinator that takes files into the store in ``folder``, which the caller locks."""
+    """Reads, sorts and commits trace files into the store in ``folder``, which the caller locks."""
 
     def __init__(
         self,
@@ -199,7 +200,7 @@ class Coordinator:
         return self._manifest
 
     def take(self, files: Iterable[TraceFile], advance: Advance) -> None:
-        """Take the files into the store, and report progress to ``advance``."""
+        """Ingest the files. ``advance`` gets the number of bytes read and a line about the file."""
         # one file more than workers, so that no worker waits while a file is committed
         most = self._crew.size + (self._crew.size > 1)
         waiting = iter(files)

@@ -28,7 +28,7 @@ _BITS = 22
 
 @dataclass(frozen=True)
 class Dimension:
-    """The ids of one entity in the order of their keys.
+    """The ids of one entity, such as node, in a store, in the order of their integer keys.
 
     Attributes
     ----------
@@ -65,7 +65,7 @@ class _Group:
 
 
 def committed(folder: Path, entity: str, manifest: Manifest) -> Dimension:
-    """Return the ids of an entity that the manifest counts."""
+    """Return the ids of an entity in a store, as many as the manifest counts."""
     count = manifest.dimensions.get(entity, 0)
     return Dimension(tuple(dimension_paths(folder, entity, count)), count)
 

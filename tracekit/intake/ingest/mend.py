@@ -54,11 +54,13 @@ def stored_entry(manifest: Manifest, file: TraceFile) -> SourceEntry | None:
 def facts(
     files: Sequence[TraceFile], store: Store, folder: Path, release: str
 ) -> tuple[tuple[str, Path], ...]:
-    """Return the stored rows that files of a release are compared with, each table with its path.
+    """Write the stored rows that files of one source are compared with. Return (table, path) pairs.
 
     Parameters
     ----------
     files : all files that are ingested together
+    folder : where the rows are written
+    release : the name of the source
     """
     stored = stored_rows(store, folder, release)
     if release != OWN:
@@ -197,7 +199,9 @@ Known = Callable[[TraceFile], SourceEntry | None]
 
 
 def late_list(files: Sequence[TraceFile], manifest: Manifest, entry_of: Known) -> TraceFile | None:
-    """Return the first new file that changes the meaning of a stored file, or None without one.
+    """Return the first new file that lists nodes or containers again; None without one.
+
+    Read together with the stored files, it shows which nodes and containers are gone.
 
     Raises
     ------
@@ -229,13 +233,13 @@ def late_list(files: Sequence[TraceFile], manifest: Manifest, entry_of: Known) -
 
 
 def replaced_by(folder: Path, make: Callable[[Path], Made]) -> Made:
-    """Make a new store beside the locked store in ``folder``, and move it to that place.
+    """Make a new store, and put it in place of the locked store in ``folder``.
 
-    Files in the folder that are not of the store stay there.
+    Files in the folder that do not belong to the store stay there.
 
     Parameters
     ----------
-    make : makes the new store in the folder that it is called with
+    make : makes the new store in the folder that it is called with; its result is returned
 
     Raises
     ------
@@ -269,11 +273,11 @@ def _changes(file: TraceFile, manifest: Manifest) -> bool:
 
 @dataclass(frozen=True)
 class Replaced:
-    """A manifest without the rows of earlier versions of files.
+    """The result of ``without_earlier``: a manifest in which replaced files have no rows.
 
     Attributes
     ----------
-    files : the files of the ingest, each under the name of the file that it replaces
+    files : the files of the ingest; a file that replaces another has the other's name
     names : the names of the replaced files
     gone : the paths of old parts, to be deleted once the manifest is committed
     """
@@ -285,12 +289,14 @@ class Replaced:
 
 
 def without_earlier(folder: Path, manifest: Manifest, files: Sequence[TraceFile]) -> Replaced:
-    """Return a store's manifest without the rows of earlier versions of some files.
+    """Return a manifest in which stored files with the names of ``files`` have no rows.
+
+    Files with unchanged bytes and no rejects keep their rows.
 
     Raises
     ------
     TracekitError
-        When the store has an earlier version of none of the files.
+        When no file has the name of a stored file.
     """
     names = sorted({one.file for one in manifest.sources if one.release != DERIVED})
     named = tuple(dataclasses.replace(one, name=_stored_name(one.name, names)) for one in files)

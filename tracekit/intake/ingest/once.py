@@ -114,7 +114,7 @@ WHERE later AND nth = {nth} ORDER BY ({other}) DESC, time_ms, name, {keys} LIMIT
 def counted_once(
     con: DuckDBPyConnection, folder: Path, manifest: Manifest
 ) -> tuple[Manifest, list[str]]:
-    """Write parts again without the rows that an earlier part has as well.
+    """Remove repeated rows: write a part again without rows that an earlier part also has.
 
     Parameters
     ----------

@@ -10,9 +10,9 @@ _BYTE = np.uint64(0xFF)
 
 @compiled
 def sorted_by(word: UInt64Array, order: Int32Array) -> tuple[UInt64Array, Int32Array]:
-    """Sort ``order`` by the words at its places. Return the sorted words and the new order.
+    """Sort the positions in ``order`` by the words there. Return the sorted words and positions.
 
-    Places with equal words keep their order. A byte that is equal in all words costs no pass.
+    The sort is stable. A byte that is equal in all words costs no pass.
     """
     size = order.size
     keys, other_keys = np.empty(size, np.uint64), np.empty(size, np.uint64)

@@ -342,12 +342,10 @@ def silent_use(con: DuckDBPyConnection) -> tuple[int, str]:
 
 
 def one_of_two(con: DuckDBPyConnection, table: str) -> Defect | None:
-    """Return the defect of samples that no row of fractions uses.
+    """Return a defect that counts samples of CPU without memory, or the reverse; None for none.
 
-    CPU or memory has no sample that holds at their time.
-
-    The temporary table ``held`` must exist. Entities without any sample of one of the two do not
-    count here.
+    No row of fractions uses such a sample. Entities without any sample of CPU, or of memory, are
+    not counted. The temporary table ``held`` must exist.
     """
     [(times, cpu, memory, entities)] = con.sql(SILENT).fetchall()
     if not cpu + memory:

@@ -43,7 +43,10 @@ Inside = list[Int32Array] | None
 
 
 class Walk:
-    """A reader of the staged rows of one file chunk by chunk."""
+    """A reader of one file's staged rows in chunks, which computes their sort words.
+
+    A word is 64 bits of a row's sort key; see ``Packing``.
+    """
 
     def __init__(self, staged: Columns, keys: StoredKeys, table: Table) -> None:
         self.rows = staged.rows
@@ -60,7 +63,7 @@ class Walk:
         return low, high
 
     def packing(self, low: int, high: int) -> Packing:
-        """Return the packing of sort keys into words, given the first (``low``) and last time."""
+        """Return how sort keys are packed into words, for times from ``low`` to ``high``."""
         ranges = {"time_ms": (low, high)}
         for column in self._order:
             if column.kind in {"id", "text"}:
@@ -68,7 +71,10 @@ class Walk:
         return pack(self._order, ranges)
 
     def edges(self, packing: Packing, most_rows: int) -> list[np.uint64]:
-        """Return the first words at which ranges of about ``most_rows`` rows begin, by a sample."""
+        """Return the first words that split the rows into ranges of about ``most_rows`` rows.
+
+        They are estimated from a sample. The list is empty if one range is enough.
+        """
         ranges = -(-self.rows // most_rows)
         if ranges == 1:
             return []
@@ -81,9 +87,10 @@ class Walk:
     def range(
         self, packing: Packing, first: np.uint64 | None, last: np.uint64 | None
     ) -> tuple[Inside, UInt64Array]:
-        """Return the rows with a first word in ``[first, last)``, and these words, shape (rows,).
+        """Return the rows whose first word is in ``[first, last)``, and these words, shape (rows,).
 
-        None as an edge means that the range has no limit on that side.
+        The rows are positions in each chunk; None if the range has all rows. None as an edge means
+        that the range has no limit on that side.
         """
         chunks = (self._first_word(packing, start, stop) for start, stop in self._chunks())
         if first is None and last is None:
@@ -97,7 +104,7 @@ class Walk:
         return places, np.concatenate(words)
 
     def column(self, name: str, inside: Inside) -> NDArray[Any]:
-        """Return a staged column of a range, with the file's keys, shape (rows,)."""
+        """Return a column of the rows in a range, shape (rows,); names are the file's own keys."""
         if inside is None:
             return self._staged.read(name, 0, self.rows)
         chunks = zip(inside, self._chunks(), strict=True)
@@ -124,13 +131,13 @@ class Walk:
 
 @dataclass(frozen=True)
 class Duplicates:
-    """The duplicates among sorted rows.
+    """Which of the sorted rows are duplicates: of rows with equal words the first one stays.
 
     Attributes
     ----------
     staying : whether each row stays, shape (rows,)
-    gone : the places of the dropped rows, shape (duplicates,)
-    first : the place of the row that stays in place of each dropped row, shape (duplicates,)
+    gone : the positions of the dropped rows, shape (duplicates,)
+    first : for each dropped row, the position of the equal row that stays, shape (duplicates,)
     """
 
     staying: BoolArray
@@ -138,7 +145,7 @@ class Duplicates:
     first: IntArray
 
     def among(self, places: IntArray, rows: int) -> Duplicates:
-        """Return the duplicates of all ``rows`` rows; only rows at ``places`` were compared."""
+        """Return the duplicates among ``rows`` rows, if only rows at ``places`` were compared."""
         staying = np.ones(rows, dtype=np.bool_)
         staying[places] = self.staying
         return Duplicates(staying, places[self.gone], places[self.first])
@@ -158,7 +165,7 @@ def find_duplicates(words: UInt64Array) -> Duplicates:
 
 
 def tied_places(word: UInt64Array) -> IntArray:
-    """Return the places in sorted words that have an equal word beside them, shape (ties,)."""
+    """Return the positions in sorted words whose word occurs more than once, shape (ties,)."""
     same = word[1:] == word[:-1]
     tied = np.zeros(word.size, dtype=np.bool_)
     tied[1:] |= same
@@ -168,11 +175,12 @@ def tied_places(word: UInt64Array) -> IntArray:
 
 @dataclass(frozen=True)
 class Repeats:
-    """The dropped duplicates of a range.
+    """Counts of the dropped duplicates of a range.
 
     Attributes
     ----------
-    exact, other : the numbers of rows that equal the row that stays, and of the others
+    exact, other : the number of dropped rows that equal the row that stays in all columns, and the
+        number that do not
     exact_line, other_line : the first line of each; None if there is none
     """
 
@@ -183,10 +191,10 @@ class Repeats:
 
 
 class InOrder:
-    """The rows of one range, sorted in memory, without duplicates.
+    """The rows of one range of first words, sorted in memory, without duplicates.
 
-    Columns in the first word are decoded from the sorted words. The other columns are gathered
-    from the staged rows.
+    Columns in the first word are decoded from the sorted words. The other columns are gathered from
+    the staged rows.
 
     Parameters
     ----------
@@ -224,7 +232,7 @@ class InOrder:
         return int(self._duplicates.staying.sum())
 
     def repeats(self) -> Repeats | None:
-        """Return counts of duplicates, those that equal the staying row apart; None without any."""
+        """Return counts of the dropped duplicates; None if there are none."""
         duplicates = self._duplicates
         if not duplicates.gone.size:
             return None
@@ -303,9 +311,9 @@ class Written:
 
     Attributes
     ----------
-    exact_duplicates, key_duplicates : dropped rows that equal the row that stays, and that have
-        only its key
-    duplicate_line, conflict_line : the first line of each kind
+    exact_duplicates : the number of dropped rows that equal the row that stays
+    key_duplicates : the number of dropped rows that have the same key but other values
+    duplicate_line, conflict_line : the first line of each kind; None if there is none
     """
 
     rows: int = 0
@@ -335,8 +343,8 @@ def write_sorted(
 ) -> Written:
     """Write the staged rows of one source file as one sorted Parquet file.
 
-    Of rows with the same key the first in the file stays; in a table without a key, of rows that
-    are equal in every column. The order is total, so the bytes do not depend on ``memory_bytes``.
+    Of rows with the same key the first in the file stays. In a table without a key, so does the
+    first of rows that are equal in every column. The bytes do not depend on ``memory_bytes``.
 
     Parameters
     ----------

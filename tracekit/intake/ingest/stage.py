@@ -211,7 +211,7 @@ def _read(
 
 
 def sort(staged: Staged, counts: Mapping[str, int], memory_bytes: int) -> Written:
-    """Sort the staged rows into ``staged.part``, with the store's keys from ``keys_path``.
+    """Sort the staged rows into ``staged.part``, with the store's keys in place of the file's.
 
     Parameters
     ----------
@@ -239,7 +239,7 @@ def _ranked(texts: pl.Series) -> Names:
 
 
 def derived_file(path: Path, name: str) -> TraceFile:
-    """Return a Parquet file ``TABLE.parquet`` with the columns of a base table as a trace file."""
+    """Return a computed Parquet file ``TABLE.parquet`` as a trace file, to be ingested."""
     columns = [column.name for column in all_tables()[path.stem].columns]
     form = TableFormat(
         table=path.stem,
@@ -255,7 +255,7 @@ def derived_file(path: Path, name: str) -> TraceFile:
 
 @dataclass(frozen=True)
 class StageTask:
-    """The task to read a file into its staging folder."""
+    """A worker's task: read a file into its staging folder."""
 
     path: Path
     name: str
@@ -298,7 +298,7 @@ class StageTask:
 
 @dataclass(frozen=True)
 class SortTask:
-    """The task to sort the staged rows of a file; see ``sort``."""
+    """A worker's task: sort the staged rows of a file; see ``sort``."""
 
     staged: Staged
     counts: Mapping[str, int]

@@ -35,7 +35,7 @@ from tracekit.store.tables import Column, Table
 
 
 class ColumnsWriter:
-    """A context manager that appends rows to the column files of a folder."""
+    """A context manager that appends rows to binary files in a folder, one for each column."""
 
     def __init__(self, folder: Path, table: Table) -> None:
         self._folder = folder
@@ -67,7 +67,7 @@ def column_types(table: Table) -> Mapping[str, DTypeLike]:
 
 
 class Columns:
-    """The staged columns of a folder, read in pieces."""
+    """A reader of the column files that ``ColumnsWriter`` wrote to a folder."""
 
     def __init__(self, folder: Path, table: Table, rows: int) -> None:
         self._folder = folder
@@ -75,7 +75,7 @@ class Columns:
         self.rows = rows
 
     def read(self, name: str, start: int, stop: int) -> NDArray[np.generic]:
-        """Return rows ``start`` to ``stop`` of a column, shape (stop - start,)."""
+        """Return the rows from ``start`` up to ``stop``, which is excluded, of one column."""
         kind = np.dtype(self._types[name])
         path = self._folder / f"{name}.bin"
         return np.fromfile(path, kind, count=stop - start, offset=start * kind.itemsize)
@@ -83,11 +83,12 @@ class Columns:
 
 @dataclass(frozen=True)
 class Names:
-    """The store's keys for the file's keys of one kind.
+    """The store's keys for one kind of name in a file.
 
     Attributes
     ----------
-    keys : the store's key of each of the file's keys, or the rank of each text; int32
+    keys : the store's key of each of the file's keys, int32; for a text column the rank of each
+        text, from 0 on
     count : the number of keys in the store, or of texts in the file
     texts : for a text column, the texts in the order of their rank
     """
@@ -98,7 +99,7 @@ class Names:
 
 
 class StoredKeys:
-    """The store's keys for each column of a table."""
+    """The store's keys by column of a table, to translate the keys of a file."""
 
     def __init__(self, names: Mapping[str, Names]) -> None:
         self._names = names
@@ -106,14 +107,14 @@ class StoredKeys:
         self._keys = {kind: np.append(n.keys, np.int32(-1)) for kind, n in names.items()}
 
     def of(self, column: Column) -> Int32Array | None:
-        """Return the store's key of each of the file's keys, and -1 at the end.
+        """Return an array that maps the file's keys to the store's keys; index -1 gives -1.
 
         Return None for a column without keys.
         """
         return self._keys[kind_of(column)] if column.kind in {"id", "text"} else None
 
     def count(self, column: Column) -> int:
-        """Return the number of different keys that a column may have."""
+        """Return the number of different keys that a column may have, without -1."""
         return self._names[kind_of(column)].count
 
     def texts(self, column: Column) -> pl.Series:
@@ -157,7 +158,7 @@ class RejectsWriter:
         self._out: pq.ParquetWriter | None = None
 
     def append(self, rejects: pl.DataFrame) -> None:
-        """Add rejects: ``line, column, reason, text``."""
+        """Add rejects, a frame with columns ``line, column, reason, text``."""
         if not rejects.height:
             return
         self.rows += rejects.height
@@ -231,7 +232,7 @@ def _kind(reason: str) -> str:
 
 
 class Lines:
-    """A counter of the distinct lines that gave rows or rejects, one or several each."""
+    """A counter of a file's lines; a line that gave several rows or rejects counts once."""
 
     def __init__(self) -> None:
         self._read: BoolArray = np.zeros(_ROOM, dtype=np.bool_)
@@ -261,16 +262,16 @@ class Lines:
 
 @dataclass(frozen=True)
 class Staged:
-    """Rows of one table from one file, in a staging folder, with the file's own keys for names.
+    """The rows of one table that were read from one file, and its rejects, in a staging folder.
 
     Attributes
     ----------
-    folder : holds the rows, the rejects and the names
+    folder : has the rows, the rejects and the names; names in rows are the file's own keys
     release : the name of the source
     rows, rejected : the number of good and of broken rows
     reject_defects : the kinds of broken rows
-    lines_read, lines_broken : lines of the whole file, and those with a reject; None and 0 if rows
-        are counted and not lines
+    lines_read, lines_broken : the lines of the whole file, and those with a reject; None and 0 if
+        lines are not counted
     """
 
     folder: Path
@@ -290,7 +291,7 @@ class Staged:
 
     @property
     def content(self) -> str:
-        """The identity of the file's unpacked content."""
+        """An identity of the file's content; see ``Reading.content``."""
         return self.reading.content
 
     @property
@@ -308,7 +309,7 @@ class Staged:
         return pl.scan_ipc(self.folder / f"{kind}.names", glob=False).collect()["id"]
 
     def keys_path(self, entity: str) -> Path:
-        """Return the path of an array with the store's key of each of the file's keys, int32."""
+        """Return the path of the array that maps the file's keys to the store's, int32."""
         return self.folder / f"{entity}.keys.npy"
 
 

@@ -24,19 +24,19 @@ _BELOW = 2
 
 @dataclass(repr=False)
 class IngestSummary(Shown):
-    """The files of an ingest by what became of them, and doubts about the store.
+    """What ``ingest`` did with each file, and doubts about the store.
 
     Attributes
     ----------
-    ingested : the entries of files that came in
-    known : files that the store had, each with the name that the store has it under
+    ingested : the entries of files that were stored
+    known : files whose content the store had, each with its name there
     passed_over : files that are no trace tables, each with the reason
     failed : files that could not be read, each with the error
     mended : files whose stored parts were damaged and are written again
     doubts : facts about implausible tables, and about use of unlisted nodes and containers
-    anew : the file because of which the whole store was made anew; empty if it was not
-    lacks : the kinds of use that the store lacks, if files were refused
-    again : a user's own files of which the store has an earlier version; its rows stay
+    anew : the file that required the whole store to be made again; empty for none
+    lacks : the kinds of use that the store lacks, if files failed
+    again : a user's own files that were stored beside an earlier version, whose rows stay
     replaced : files whose earlier version was replaced
     """
 
@@ -54,7 +54,7 @@ class IngestSummary(Shown):
 
 
 def facts_of_files(summary: IngestSummary) -> Iterator[Fact]:
-    """Yield a fact for each file that did not come in as usual."""
+    """Yield a fact for each file that was not simply stored, such as a known or an empty one."""
     silent = [entry.file for entry in summary.ingested if not entry.rows_read]
     for because, names in (
         ("made_anew", [summary.anew] if summary.anew else []),
@@ -72,7 +72,7 @@ def facts_of_files(summary: IngestSummary) -> Iterator[Fact]:
 
 
 def begun(store: Path, discovery: Discovery) -> IngestSummary:
-    """Return the summary of an ingest before its first file is read."""
+    """Return the summary of an ingest before any file is stored."""
     return IngestSummary(
         store, passed_over=list(discovery.passed_over), failed=list(discovery.unreadable)
     )
@@ -92,11 +92,10 @@ def summary_line(summary: IngestSummary) -> str:
 
 
 def refused_now(manifest: Manifest, summary: IngestSummary) -> dict[str, str]:
-    """Return the refused files that the store lacks, each with the fault.
+    """Return the files that could not be read and that the store lacks, each with its fault.
 
-    An ingest that took no file in adds no refused file. If the ingest read files that the store
-    has, it is taken to have read all files: earlier refused files that this ingest did not refuse
-    leave the list.
+    An ingest that stored no file adds no name to the manifest's list. If the ingest met files that
+    the store has, it is taken to have met all files: names that did not fail again leave the list.
     """
     failed = {name: error.what for name, error in summary.failed}
     now = failed if summary.ingested else {}
@@ -131,7 +130,10 @@ def failure(summary: IngestSummary) -> TracekitError:
 
 
 def is_made_up(source: Path) -> bool:
-    """Return whether a source is a made-up trace or, on this machine, a file or folder of one."""
+    """Return whether a source is synthetic: a generated trace, or a file or folder of one.
+
+    Folders above the source are searched only on this machine.
+    """
     above = () if is_remote(source) else source.resolve().parents[:_BELOW]
     return any(_is_truth(folder.joinpath(TRUTH, SYNTH_MANIFEST)) for folder in (source, *above))
 

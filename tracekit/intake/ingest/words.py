@@ -17,7 +17,7 @@ PLAIN_ROWS = 200_000
 
 @dataclass(frozen=True)
 class Digit:
-    """The place of one column in the words.
+    """The bits of the words in which one column of a sort key is packed.
 
     Attributes
     ----------
@@ -36,7 +36,10 @@ class Digit:
 
 @dataclass(frozen=True)
 class Packing:
-    """The places of the ordering columns in the words; the first word is the most significant."""
+    """How the columns of a sort key are packed into 64-bit words, for each row.
+
+    Rows sort as their words do; the first word is the most significant.
+    """
 
     digits: tuple[Digit, ...]
     words: int
@@ -48,7 +51,7 @@ class Packing:
 
     @property
     def readable(self) -> dict[str, Digit]:
-        """The columns that can be decoded from the first word: its times and keys."""
+        """The times and keys in the first word, by name; they can be decoded from it."""
         return {d.column.name: d for d in self.first if d.column.kind != "number"}
 
 
@@ -63,7 +66,7 @@ def sorted_columns(table: Table) -> tuple[Column, ...]:
 
 
 def pack(columns: Sequence[Column], ranges: Mapping[str, tuple[int, int]]) -> Packing:
-    """Give columns their places in words. ``ranges`` has the least and largest time and key."""
+    """Return the packing of columns; ``ranges`` has the least and largest time or key of each."""
     digits: list[Digit] = []
     word, free = -1, 0
     for column in columns:
@@ -114,9 +117,9 @@ def _float_order(values: NDArray[np.generic]) -> UInt64Array:
 
 
 def order_of(words: UInt64Array) -> Int32Array:
-    """Return the places of rows in ascending order of their words, int32, shape (rows,).
+    """Return the positions of rows in ascending order of their words, int32, shape (rows,).
 
-    Rows with equal words keep their order. ``words`` has the shape (words, rows).
+    The sort is stable. ``words`` has the shape (words, rows).
     """
     if words.shape[1] <= PLAIN_ROWS:
         return np.lexsort(words[::-1]).astype(np.int32)
@@ -129,7 +132,7 @@ def order_of(words: UInt64Array) -> Int32Array:
 
 
 def sorted_words(word: UInt64Array) -> tuple[UInt64Array, Int32Array]:
-    """Return words in ascending order, and the former place of each word, both (rows,)."""
+    """Return words in ascending order, and the former position of each, both of shape (rows,)."""
     if word.size <= PLAIN_ROWS:
         order = np.argsort(word, kind="stable").astype(np.int32)
         return word[order], order

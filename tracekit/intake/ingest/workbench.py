@@ -40,17 +40,17 @@ _AT_ONCE = 2
 
 
 class OvertakenError(Exception):
-    """The error that another writer has put the object since this process read the object."""
+    """The error that another writer has changed an object since this process read it."""
 
 
 def put_file(source: Path, target: Path) -> None:
-    """Put a file of this machine as an object, which replaces an earlier object."""
+    """Copy a file of this machine to an object store; an earlier object is replaced."""
     options = {"chunksize": _PIECE_BYTES, "max_concurrency": _AT_ONCE} if _is_s3(target) else {}
     filesystem(target).put_file(str(source), within(target), **options)
 
 
 def get_file(source: Path, target: Path) -> None:
-    """Copy an object to a file of this machine."""
+    """Copy an object of an object store to a file of this machine."""
     target.parent.mkdir(parents=True, exist_ok=True)
     filesystem(source).get_file(within(source), str(target))
 
@@ -67,15 +67,15 @@ def get_bytes(target: Path) -> bytes | None:
 
 
 def put_over(target: Path, data: bytes, before: bytes | None) -> None:
-    """Put an object if its present bytes are ``before``, where None stands for no object.
+    """Write an object if its present bytes are ``before``; None stands for no object.
 
-    A server with conditional puts refuses a put after another writer's put. With other servers the
-    object is read before and after, so a put of another writer in between may be lost.
+    A server with conditional writes refuses a write after another writer's. With other servers a
+    write of another writer in the short time between may be lost.
 
     Raises
     ------
     OvertakenError
-        When another writer has put the object.
+        When another writer has changed the object.
     """
     condition = _condition(target, before)
     if get_bytes(target) != before:
@@ -99,7 +99,7 @@ def delete(target: Path, mine: bytes) -> None:
 
 
 def age_s(target: Path, now_s: float) -> float:
-    """Return the age of an object in seconds: ``now_s``, on this machine's clock, less its time."""
+    """Return the seconds from an object's last change to ``now_s``, this machine's time."""
     put = filesystem(target).modified(within(target))
     return now_s - float(put.timestamp())
 
@@ -137,7 +137,10 @@ LAPSES_S = 300.0
 
 
 class Lease:
-    """The right to write to a store; see ``leased``."""
+    """A lock on a store on an object store, which lets one process write to it.
+
+    It is an object that names the process; ``leased`` takes, renews and releases it.
+    """
 
     def __init__(self, store: Path) -> None:
         self._store = store
@@ -146,7 +149,7 @@ class Lease:
         self._put = threading.Lock()
 
     def take(self) -> None:
-        """Put the lease. Raise TracekitError, with the holder, if another process has it."""
+        """Take the lease. Raise TracekitError, with the holder, if another process has it."""
         before = get_bytes(self._object)
         if before is not None and not self._lapsed(before):
             raise self._busy(before)
@@ -190,7 +193,10 @@ class Lease:
 
 @contextmanager
 def leased(store: Path) -> Iterator[Lease]:
-    """Hold a store on an object store for writing, and keep the lease alive."""
+    """Take the lease on a store for a ``with`` block, and renew it until the end.
+
+    Raises TracekitError if another process has it.
+    """
     lease = Lease(store)
     lease.take()
     done = threading.Event()
@@ -244,7 +250,10 @@ _KEPT = "dimensions"
 
 
 class Workbench:
-    """A folder of this machine in which a store on an object store is written."""
+    """A local folder in which parts of a store are written before they are copied to it.
+
+    It is for stores on an object store.
+    """
 
     def __init__(self, store: Path, folder: Path, lease: Lease) -> None:
         self.folder = folder
@@ -280,7 +289,10 @@ class Workbench:
             )
 
     def commit(self, manifest: Manifest) -> None:
-        """Put the new parts, rejects and ids, and then the manifest that names them."""
+        """Copy new parts, rejects and ids to the store, and then the manifest that names them.
+
+        Raises TracekitError if another process has written to the store meanwhile.
+        """
         manifest = dataclasses.replace(manifest, quantities=self._all_quantities(manifest))
         write_quality(Store(self.folder, manifest))
         with telling():
@@ -317,7 +329,7 @@ class Workbench:
 
 @contextmanager
 def workbench(store: Path) -> Iterator[Workbench]:
-    """Hold the lease on a store on an object store, and make a workbench for it.
+    """Lock a store on an object store for a ``with`` block, and yield a workbench for it.
 
     Raises
     ------

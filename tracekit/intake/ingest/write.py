@@ -61,7 +61,7 @@ from tracekit.store.stored_rows import LISTS, OWN, STATED
 
 
 def in_turns(files: Sequence[TraceFile]) -> list[list[TraceFile]]:
-    """Return the files in groups that are ingested one after another.
+    """Return the files in groups that are ingested one after another, at least one group.
 
     A file is compared with the rows that earlier groups stored.
     """
@@ -81,13 +81,13 @@ def _turn(file: TraceFile) -> int:
 def with_facts(
     some: Sequence[TraceFile], every: Sequence[TraceFile], store: Store, folder: Path
 ) -> Iterator[TraceFile]:
-    """Yield the files of a turn, each with the stored rows that it is compared with.
+    """Yield the files of a group, each with the stored rows that it is compared with.
 
     Parameters
     ----------
-    some : the files of the turn
+    some : the files of the group; see ``in_turns``
     every : all files of the ingest
-    folder : the folder that rows to be compared with are written to
+    folder : the folder to which the stored rows are copied
     """
     sizes = () if is_remote(store.path) else base_sizes(store)
     releases = {file.match.source.name for file in some}
@@ -126,7 +126,7 @@ def ingest(
     crew: Crew | None = None,
     progress: Progress = SILENT,
 ) -> IngestSummary:
-    """Take trace files into a store, or resume an interrupted ingest.
+    """Read trace files into a store, or resume an interrupted ingest.
 
     The store's bytes depend on neither ``jobs`` nor ``memory_limit_bytes``.
 
@@ -136,17 +136,17 @@ def ingest(
     store : the folder of the store, on this machine or an object store
     release : the name of the source; ``auto`` recognises it by the files
     jobs : the number of processes; by default one for each core if there is much to read
-    max_rejects_fraction : the largest share of broken rows in a file
+    max_rejects_fraction : the largest allowed share of broken rows in a file
     replace : whether a file replaces the stored file of the same name
-    crew : workers that read and sort; they are closed only after an error. Workers of this machine
-        are used if the memory is enough for all of them; otherwise ``ingest`` starts others
+    crew : workers that read and sort; closed only after an error. Workers of this machine are used
+        if the memory is enough for all of them; otherwise ``ingest`` starts others
 
     Raises
     ------
     TracekitError
         When the source is missing, holds no trace table or a damaged one; when another process
-        writes the store; when the store has a newer format; when the disk is full. The store
-        then has the files that were finished before, and nothing of the others.
+        writes the store; when the store has a newer format; when the disk is full. The store then
+        has all files that were finished before, and no part of another.
     CheckFailedError
         When a file has more broken rows than ``max_rejects_fraction``.
     """

@@ -36,9 +36,9 @@ Writable = tuple[Path, Callable[[Manifest], None], Callable[[], None]]
 
 @contextmanager
 def writable(target: Path) -> Iterator[Writable]:
-    """Yield the folder in which a store is written, with the functions that commit and finish it.
+    """Yield a local folder to write a store in, and functions that commit and finish the store.
 
-    It is the store's own folder; for a store on an object store it is a workbench on this machine.
+    It is the store's own folder, or a workbench if the store is on an object store.
     """
     if not is_remote(target):
         yield (
@@ -61,7 +61,9 @@ def _commit(folder: Path, manifest: Manifest) -> None:
 
 @contextmanager
 def opened_for_writing(folder: Path) -> Iterator[Manifest]:
-    """Lock the store. Make it if it is absent, and remove it at the end if it is still empty.
+    """Lock the store in ``folder`` for a ``with`` block, and make it if it is absent.
+
+    A store that is still empty at the end is removed.
 
     Yields
     ------
@@ -70,8 +72,8 @@ def opened_for_writing(folder: Path) -> Iterator[Manifest]:
     Raises
     ------
     TracekitError
-        When the folder holds files and is no store, when another process writes the store, when
-        the disk is full, and when the folder cannot be written.
+        When the folder holds files and is no store, when another process writes the store, when the
+        disk is full, and when the folder cannot be written.
     """
     absent = not folder.exists()
     if not absent and _is_of_others(folder):

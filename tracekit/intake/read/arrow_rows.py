@@ -40,12 +40,12 @@ _PER_MS = {"ms": 1, "us": 1_000, "ns": 1_000_000}
 
 
 def check_types(name: str, types: Mapping[str, pa.DataType], columns: Mapping[str, Column]) -> None:
-    """Raise TracekitError if a column's type has no counterpart in CSV text.
+    """Raise TracekitError if a Parquet column has a type that its table column cannot be read from.
 
     Parameters
     ----------
-    name : of the file
-    found, columns : by name in the file
+    name : the name of the file, for the error
+    types, columns : the Arrow type and the table column, by the column's name in the file
     """
     for at, column in columns.items():
         if not _is_read(types[at], column.kind):
@@ -76,7 +76,7 @@ def is_text(kind: pa.DataType) -> bool:
 
 
 def typed(raw: pl.Series, kind: Kind) -> pl.Series:
-    """Return a column in the type that its kind has in the table.
+    """Return a Parquet column cast to the polars type of its kind: time, number, id or text.
 
     A value that does not fit becomes NULL.
     """
@@ -125,14 +125,17 @@ _ANY = {
 
 @dataclass(frozen=True)
 class Layout:
-    """The table that a file's lines hold, and the position of each column in a line."""
+    """The table whose rows a file's lines hold, and the position of each column in a line."""
 
     table: Table
     positions: Mapping[str, int]
 
 
 def layout_of(match: Match) -> Layout:
-    """Return the layout of a recognised header, where each measure of a wide table is a column."""
+    """Return the layout of a file with a recognised header.
+
+    In a wide file, where each measure is a column, the layout has a column for each measure.
+    """
     table = table_of(match)
     spread = match.format.unpivot
     if spread is None:
@@ -149,9 +152,9 @@ def table_of(match: Match) -> Table:
 
 
 def unpivot(rows: CodedRows, match: Match, keys: Keys) -> CodedRows:
-    """Return the rows of the base table: unchanged, or one row for each measure of a wide row.
+    """Return the rows of the base table; in a wide file each measure of a line gives one row.
 
-    The measures of one line keep the order of the header.
+    Rows of other files are unchanged. The measures of a line keep the order of the header.
     """
     spread = match.format.unpivot
     return rows if spread is None else _spread(rows, match, spread, keys)
@@ -178,7 +181,11 @@ _BATCH_ROWS = 200_000
 
 
 def parquet_blocks(file: TraceFile, counts: Counts) -> Iterator[CleanBlock]:
-    """Yield clean blocks of a Parquet file. Column ``line`` is the row number, from 1 on."""
+    """Yield the rows of a Parquet file in blocks; column ``line`` is the row number, from 1 on.
+
+    Unusual values are added to ``counts``. Raises TracekitError for a damaged file or a wrong
+    column.
+    """
     layout = layout_of(file.match)
     table = layout.table
     names = {file.match.header[at]: column for column, at in layout.positions.items()}
@@ -281,7 +288,7 @@ _AMOUNTS = ("amount", "request", "limit")
 
 
 def usual_maximum() -> float:
-    """Return the largest usual fraction: the one that ``node_usage`` states for CPU."""
+    """Return the largest usual value of a fraction, which column ``cpu_fraction`` states."""
     columns = {one.name: one for one in all_tables()["node_usage"].columns}
     usual = columns["cpu_fraction"].usual_maximum
     assert usual is not None  # noqa: S101 - the table states it
@@ -289,7 +296,7 @@ def usual_maximum() -> float:
 
 
 def check_above(name: str, what: str, *, above: int, of: int, most: float, usual: float) -> None:
-    """Raise TracekitError if most values are above the usual maximum.
+    """Raise TracekitError if more than half of the values are above the usual maximum.
 
     Parameters
     ----------
@@ -309,12 +316,15 @@ def check_above(name: str, what: str, *, above: int, of: int, most: float, usual
 
 @dataclass
 class Fractions:
-    """Counts of the fractions among the amounts of a file, by table, column and resource."""
+    """A check of one file that amounts with the unit ``fraction`` are really fractions.
+
+    It counts them by table, column and resource.
+    """
 
     _seen: dict[tuple[str, str, str], tuple[int, int, float]] = field(default_factory=dict)
 
     def note(self, table: str, rows: pl.DataFrame) -> None:
-        """Count the fractions among rows of a source's code; rows of another unit do not count."""
+        """Add the fractions among some rows of a table to the counts; other units do not count."""
         if "unit" not in rows.columns or "resource" not in rows.columns:
             return
         shares = rows.filter(pl.col("unit") == _UNIT)
@@ -333,7 +343,7 @@ class Fractions:
             self._seen[key] = (before[0] + above, before[1] + of, max(before[2], most or 0.0))
 
     def check(self, name: str) -> None:
-        """Raise TracekitError if most fractions of a resource are far above 1."""
+        """Raise TracekitError if most fractions of a resource are above the usual maximum."""
         for (_, column, resource), (above, of, most) in sorted(self._seen.items()):
             what = resource if column == "amount" else f"{column} of {resource}"
             check_above(name, what, above=above, of=of, most=most, usual=usual_maximum())

@@ -52,10 +52,10 @@ _NO_PADDING = re.compile(rb"[^\0]")
 
 
 class Readable(Protocol):
-    """An object with ``read``."""
+    """A stream of bytes: any object with a method ``read``."""
 
     def read(self, size: int, /) -> bytes | None:
-        """Read up to ``size`` bytes; no bytes at the end."""
+        """Return up to ``size`` bytes; an empty result means the end of the stream."""
 
 
 class GunzipStream:
@@ -117,13 +117,13 @@ def lines_in_blocks(
     A byte-order mark at the start is removed. Windows line ends become ``\n``, and a last line
     without an end gets one. ``padding`` zero bytes follow each block.
 
-    A line longer than ``LINE_BYTES`` is cut there and gets a NUL at its end. So it stays one line,
-    and no later stage takes it for a row.
+    A line longer than ``LINE_BYTES`` is cut there and ends in a NUL, which makes it malformed: see
+    ``Lines.faults``.
 
     Raises
     ------
     BeyondLimitError
-        For more than ``EMPTY_LINES`` empty lines one behind another.
+        For more than ``EMPTY_LINES`` consecutive empty lines.
     """
     empty = _EmptyLines()
     rest: list[bytes | memoryview] = []
@@ -223,7 +223,7 @@ class BeyondLimitError(Exception):
 
 
 class Lines:
-    """The lines of a block of CSV; the block is not split.
+    """The lines of one block of CSV, to find malformed ones without splitting the block.
 
     Parameters
     ----------
@@ -251,7 +251,7 @@ class Lines:
         return self.block.count(b"\n")
 
     def text(self, line: int) -> bytes:
-        """Return the text of the line with this number, without its end."""
+        """Return the text of the line with this line number in the file, without its newline."""
         at = line - self.first_line
         start = int(self._ends[at - 1]) + 1 if at else 0
         return self.block[start : int(self._ends[at])]
@@ -281,7 +281,7 @@ class Lines:
         return np.asarray(np.diff(self._ends, prepend=-1) == 1)
 
     def without(self, bad: IntArray) -> bytes:
-        """Return the block without the lines at these places."""
+        """Return the block without the lines at these positions, counted from 0."""
         is_staying = np.ones(len(self._ends), dtype=np.bool_)
         is_staying[bad] = False
         return self._bytes[np.repeat(is_staying, np.diff(self._ends, prepend=-1))].tobytes()

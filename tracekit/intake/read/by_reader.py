@@ -107,12 +107,12 @@ def opened(
     on_read: Callable[[int], None] = lambda _: None,
     wanted: _Wanted = None,
 ) -> Opened:
-    """Open a file for a source's reader.
+    """Return a file as a source's reader gets it: ``stream`` opens the unpacked content.
 
     Parameters
     ----------
-    on_read : called with the number of unpacked bytes
-    wanted : of a tar, the source and the kind of the member to read
+    on_read : called after each read with the number of unpacked bytes
+    wanted : which member of a tar to read, by the name of its source and its kind of file
     """
     return Opened(path=path, name=name, stream=partial(_stream, path, on_read, wanted))
 
@@ -131,7 +131,10 @@ def _beside(file: TraceFile) -> dict[str, tuple[Opened, ...]]:
 
 
 class ReaderFile:
-    """The rows of a file by base table; ``keys`` and ``counts`` are complete after all blocks."""
+    """One trace file that a source's own reader turns into rows of base tables.
+
+    After ``blocks`` has ended, ``keys`` and ``counts`` are complete; both are by table.
+    """
 
     def __init__(self, file: TraceFile, aside: Path) -> None:
         assert isinstance(file.match, ClusterMatch)  # noqa: S101 - the caller checked it
@@ -145,9 +148,9 @@ class ReaderFile:
         self.lines: list[NDArray[np.int64]] = []
 
     def blocks(self, on_read: Callable[[int], None]) -> Iterator[tuple[str, CodedRows]]:
-        """Yield blocks of rows and rejects, each with its table.
+        """Yield the rows and rejects in blocks, each with the name of its table.
 
-        Raise TracekitError if the file is damaged.
+        Raises TracekitError if the file is damaged.
         """
         for table in self._match.file.tables:
             self._prepared(table)

@@ -23,17 +23,17 @@ _WHAT = {"time": TIME, "number": NUMBER, "id": NAME, "text": NAME}
 
 
 class Keys(Protocol):
-    """A giver of int32 keys, 0, 1, 2, ..., to the names of each kind."""
+    """The keys of one file's names: within each kind of name int32 numbers 0, 1, 2, ..."""
 
     def encode(self, kind: int, names: pl.Series) -> Int32Array:
-        """Return the key of each name, -1 for NULL, shape (names,)."""
+        """Return the key of each name, -1 for NULL, shape (names,); new names get new keys."""
 
     def texts(self, kind: int) -> Iterator[pa.Array]:
         """Return the names of a kind in the order of their keys, in arrays of large strings."""
 
 
 class PlainKeys:
-    """Keys by a Python dictionary: small files are read faster without compiled code."""
+    """Keys in a Python dictionary, for small files: compiled code takes longer to load."""
 
     def __init__(self, kinds: int) -> None:
         self._keys: list[dict[str, int]] = [{} for _ in range(kinds)]
@@ -54,7 +54,7 @@ class PlainKeys:
 def coded(names: pl.Series, distinct: pl.Series, keys: Sequence[int] | Int32Array) -> Int32Array:
     """Return the key of each name, -1 for NULL, shape (names,).
 
-    ``keys`` has the key of each distinct name.
+    ``distinct`` has each name once, and ``keys`` has the key of each of these.
     """
     pairs = pl.DataFrame({"name": distinct, "key": pl.Series(keys, dtype=pl.Int32)})
     wanted = pl.DataFrame({"name": names})
@@ -64,13 +64,13 @@ def coded(names: pl.Series, distinct: pl.Series, keys: Sequence[int] | Int32Arra
 
 @dataclass(frozen=True)
 class CodedRows:
-    """Rows of a base table in the order of the file, and the broken rows.
+    """Rows of a base table with integer keys in place of names, and the rejects of the same lines.
 
     Attributes
     ----------
-    columns : by column name, and ``line``; each of shape (rows,). Times and lines are int64,
-        numbers are float64 with NaN for NULL, names are int32 keys of the file with -1 for NULL
-    rejects : ``line, column, reason, text``
+    columns : by column name, and ``line``, the line number; each of shape (rows,). Times and lines
+        are int64, numbers are float64 with NaN for NULL, names are int32 keys with -1 for NULL
+    rejects : the broken rows, with columns ``line, column, reason, text``
     """
 
     columns: dict[str, NDArray[np.generic]]
@@ -78,12 +78,12 @@ class CodedRows:
 
     @property
     def rows(self) -> int:
-        """The number of good rows."""
+        """The number of rows, without rejects."""
         return int(self.columns[LINE].size)
 
 
 def code(clean: CleanBlock, table: Table, keys: Keys) -> CodedRows:
-    """Return the rows of a clean block with keys in place of names."""
+    """Return the rows of a block with keys in place of names; new names get new keys."""
     kinds = key_kinds(table)
     columns = {
         column.name: _coded(clean.frame[column.name], column, kinds, keys)
@@ -104,7 +104,7 @@ def _coded(
 
 
 def in_line_order(parts: list[CodedRows]) -> dict[str, NDArray[np.generic]]:
-    """Return the columns of several parts, joined and sorted by line."""
+    """Return the joined columns of several ``CodedRows``, sorted by line, each of shape (rows,)."""
     joined = {
         name: np.concatenate([part.columns[name] for part in parts]) for name in parts[0].columns
     }
@@ -113,13 +113,13 @@ def in_line_order(parts: list[CodedRows]) -> dict[str, NDArray[np.generic]]:
 
 
 class Fields(NamedTuple):
-    """The fields of a line, each array of shape (width,).
+    """What the compiled scan does with each field of a line; every array has the shape (width,).
 
     Attributes
     ----------
     what : PASSED_OVER, TIME, NUMBER or NAME
-    place : the row in the output array of its sort
-    kind : for names, the kind of key
+    place : the row of the field in ``Rows.times``, ``Rows.numbers`` or ``Rows.keys``
+    kind : for names, the index of the kind of key in ``key_kinds``
     required : whether a row without a value is broken
     absent : whether the number may be absent
     least : the smallest allowed value
@@ -137,12 +137,13 @@ class Fields(NamedTuple):
 
 @dataclass(frozen=True)
 class Plan:
-    """The plan by which the lines of a file become columns of a table.
+    """The plan by which a compiled scan turns the lines of a file into columns of a table.
 
     Attributes
     ----------
-    times, numbers, names : the columns of each sort, in the order of the output arrays
-    unknown : the spellings of an unknown name, in the order of their keys
+    fields : what to do with each field of a line
+    times, numbers, names : the columns of each type, in the order of the output arrays
+    unknown : the spellings of an unknown name; the spelling at index n has the key ``-1 - n``
     """
 
     table: Table
@@ -154,13 +155,13 @@ class Plan:
 
 
 def key_kinds(table: Table) -> tuple[str, ...]:
-    """Return the kinds of keys of a table: its entities, and each of its text columns."""
+    """Return the kinds of names with keys of their own: a table's entities and text columns."""
     texts = tuple(column.name for column in table.columns if column.kind == "text")
     return (*table.entities, *texts)
 
 
 def kind_of(column: Column) -> str:
-    """Return the kind of key of a column of names."""
+    """Return a column's kind of key: its entity (such as node), or its name for a text column."""
     return column.entity or column.name
 
 
@@ -169,7 +170,7 @@ def make_plan(
 ) -> Plan:
     """Return the plan for lines of ``width`` fields.
 
-    ``positions`` has the position of each column.
+    ``positions`` has the index of each column's field, by column name.
     """
     sorts: dict[int, list[Column]] = {TIME: [], NUMBER: [], NAME: []}
     fields = _empty(width)

@@ -37,12 +37,12 @@ from tracekit.intake.sources import (
 
 @dataclass
 class Searched:
-    """The result of a search, without names that begin with a dot.
+    """All paths below a folder, without names that begin with a dot; see ``search``.
 
     Attributes
     ----------
     files : in no order
-    others : paths that are neither files nor folders, each with a description
+    others : paths that are not searched, such as pipes and broken links, each with a description
     closed : folders that may not be read, each with the system's reason
     """
 
@@ -52,7 +52,7 @@ class Searched:
 
 
 def search(folder: Path) -> Searched:
-    """Search a folder and its subfolders, each once, however many links lead to it."""
+    """Return the paths below a folder; it lists each subfolder once, even if links lead to it."""
     if is_remote(folder):
         return Searched(files=[path for path in folder.rglob("*") if _is_seen(path, folder)])
     searched = Searched()
@@ -123,17 +123,17 @@ _DATA = frozenset((
 
 @dataclass(frozen=True)
 class TraceFile:
-    """A file that holds a trace table: its path, its packing, and the match of its header.
+    """A file that holds a trace table, and all that an ingest has to know to read it.
 
     Attributes
     ----------
     path, name : the path of the file, and its name in the store and in messages
     kind, match : the packing of the file, and the table that its header matches
-    beside : if a source's code reads the file, the files of the source in the folder, each with its
-        kind, path and name
-    stored_sizes : the nodes that the store already holds, each with its cores and bytes
-    stored : the rows that the store already holds: table, and the file to which they are written
-    together_bytes : the size of all files that are read in the same ingest
+    beside : if a source's own reader reads the file, the files of this source in the same folder,
+        each with its kind, path and name
+    stored_sizes : the nodes that the store already has, each as (node, cores, bytes)
+    stored : rows that the store already has, each as (table, file to which they are written)
+    together_bytes : the size of all files of the same ingest
     """
 
     path: Path
@@ -153,7 +153,7 @@ class TraceFile:
 
 @dataclass(frozen=True)
 class Discovery:
-    """The files of a folder.
+    """The files below a folder, sorted into trace tables and others; see ``discover``.
 
     Attributes
     ----------
@@ -272,7 +272,7 @@ def _text(path: Path) -> str:
 
 
 def natural(name: str) -> list[tuple[int, str]]:
-    """Return a sort key that puts part 10 after part 9."""
+    """Return a sort key for natural order, in which "part-9" comes before "part-10"."""
     parts = [part for part in re.split(r"(\d+)", name) if part]
     return [(int(part), "") if part.isdecimal() else (-1, part) for part in parts]
 
@@ -340,7 +340,7 @@ def _as_parts(path: Path, head: Head) -> Iterator[Head]:
 
 
 def head_of(path: Path, name: str) -> Head:
-    """Return the first bytes of a file that is neither packed nor Parquet."""
+    """Return a plain file's name and first bytes; the file is neither packed nor Parquet."""
     with open_head(path) as raw:
         return Head(name=Path(name).name, start=raw.read(_LONGEST_HEADER))
 
@@ -362,7 +362,7 @@ def _heads(path: Path, kind: FileKind) -> Iterator[tuple[Head, list[list[str]]]]
 
 
 def start_of(stream: Readable) -> bytes:
-    """Return the first bytes of a stream, as many as a ``Head`` holds."""
+    """Return the first bytes of a stream, at most 64 KiB, by which a source is recognised."""
     return b"".join(pieces_of(stream, _LONGEST_HEADER))
 
 

@@ -26,17 +26,19 @@ _DOUBLE_WORD = ir.IntType(128)
 
 
 class KeyTable(NamedTuple):
-    """The arrays of a table of ids.
+    """A hash table of one file's names, for compiled code; equal texts of two kinds are two ids.
+
+    An id is the number of a name in order of its first occurrence, over all kinds.
 
     Attributes
     ----------
-    slots : id + 1 at its place, 0 in a free place, shape (a power of two,) int32
+    slots : the hash table: id + 1, or 0 in a free slot; shape (a power of two,) int32
     hashes : by id, uint64
-    starts : by id, the start of its text; one more than ids, int64
+    starts : by id, the start of its text, and at the end the length of all texts; int64
     text : the texts, one after another, uint8
-    kinds : by id, its kind (an entity or a column), uint8
+    kinds : by id, its kind (an entity or a text column), uint8
     numbers : by id, its key within its kind, int32; negative for a spelling of "unknown"
-    counts : by kind, the number of ids, int64
+    counts : by kind, the number of keys, int64
     used : the number of ids, and the number of bytes of their texts
     """
 
@@ -66,10 +68,10 @@ def new_table(kinds: int) -> KeyTable:
 
 
 def grown(arrays: list[NDArray[Any]], ids: int, text_bytes: int) -> KeyTable:
-    """Return a table with room for at least so many more ids and bytes. Short arrays are doubled.
+    """Return a table with room for at least ``ids`` more ids and ``text_bytes`` more bytes.
 
-    ``arrays`` must be the only reference to a table's arrays. Each array is freed when its longer
-    copy exists, so a table of millions of ids is never in memory twice.
+    Arrays that are too short are doubled. ``arrays`` must be the only reference to them, so that
+    each is freed once its longer copy exists: a table of millions of ids is never in memory twice.
     """
     place = {name: at for at, name in enumerate(KeyTable._fields)}
     used_ids, length = (int(used) for used in arrays[place["used"]])
@@ -167,9 +169,10 @@ def find(
     size: int,
     code: np.uint64,
 ) -> int:
-    """Return the number of the id with this text and hash, or -1. The hash depends on the kind too.
+    """Return the id with this text and hash, or -1 if there is none.
 
-    The arrays are passed one by one, because passing the whole table costs more than the search.
+    ``code`` is the hash, which depends on the kind too; the text is ``size`` bytes from ``start``
+    on. Passing the whole table would cost more than the search.
     """
     mask = slots.size - 1
     at = np.int64(code) & mask
@@ -202,7 +205,7 @@ def add(
     kind: int,
     code: np.uint64,
 ) -> int:
-    """Return the number of the id with this text, and add the id if it is new.
+    """Return the id of a text, and add the text if it is new.
 
     The table must have room for it; ``grown`` makes room.
     """
@@ -229,9 +232,9 @@ def add(
 
 @compiled
 def add_all(table: KeyTable, text: UInt8Array, starts: IntArray, kind: int) -> Int32Array:
-    """Return the keys of texts of one kind, shape (texts,).
+    """Return the keys of texts of one kind, shape (texts,); new texts are added.
 
-    ``starts`` has one more place than texts.
+    Text i is ``text[starts[i]:starts[i + 1]]``. The table must have room for all.
     """
     slots, hashes, begins, id_text, kinds, numbers, counts, used = table
     keys = np.empty(starts.size - 1, dtype=np.int32)
@@ -258,9 +261,9 @@ def add_all(table: KeyTable, text: UInt8Array, starts: IntArray, kind: int) -> I
 
 
 def add_unknown(table: KeyTable, spellings: list[str]) -> KeyTable:
-    """Return the table with the spellings of "unknown" under each kind.
+    """Return an empty table with the spellings of an unknown name added under each kind.
 
-    The spelling at place n, from 0 on, has the key ``-1 - n``.
+    The spelling at index n has the key ``-1 - n``.
     """
     for kind in range(table.counts.size):
         for n, spelling in enumerate(spellings):
@@ -290,7 +293,7 @@ def in_key_order(table: KeyTable, kind: int) -> Int32Array:
 
 @compiled
 def gathered(table: KeyTable, ids: Int32Array) -> tuple[UInt8Array, IntArray]:
-    """Return the texts of some ids: their bytes, and the offset of each."""
+    """Return the texts of some ids one after another, uint8, and their offsets, (ids + 1,)."""
     starts, id_text = table.starts, table.text
     offsets = np.zeros(ids.size + 1, dtype=np.int64)
     for n in range(ids.size):

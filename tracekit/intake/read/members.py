@@ -195,7 +195,7 @@ def _gzip_head(path: Path) -> bytes:
 
 @contextmanager
 def damaged_as_error(path: Path) -> Iterator[None]:
-    """Turn the exceptions of a cut or corrupt archive into one clear error."""
+    """Turn the exceptions of a cut or corrupt archive into one UnreadableError."""
     try:
         yield
     except EOFError as error:

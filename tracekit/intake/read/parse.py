@@ -29,14 +29,14 @@ _WANTED = {"time": "a whole number of ms", "number": "a number", "id": "an id", 
 
 @dataclass(frozen=True)
 class Parsed:
-    """The rows of a block.
+    """The rows of a block as typed columns, before their values are checked; see ``validate``.
 
     Attributes
     ----------
-    frame : columns of the base table, in its order, and ``line`` (int64; the header is line 1)
-    rejects : ``line, column, reason, text`` of the lines that are no rows
-    value_text : the text of a column's value in a line of the file
-    shown : the text of a line for the rejects
+    frame : the table's columns, and ``line`` (int64; the header is line 1)
+    rejects : malformed lines, with columns ``line, column, reason, text``
+    value_text : function(line, column) that returns the text in the file
+    shown : function(line) that returns the line's text for the rejects
     numbers : the columns that the file stores as numbers; a NULL in them is an absent value
     """
 
@@ -48,7 +48,7 @@ class Parsed:
 
 
 def row_schema(table: Table) -> dict[str, type[pl.DataType]]:
-    """Return the columns of a parsed frame, with their types."""
+    """Return the polars type of each column of ``Parsed.frame``."""
     return {column.name: TYPES[column.kind] for column in table.columns} | {"line": pl.Int64}
 
 
@@ -60,7 +60,7 @@ def no_rejects() -> pl.DataFrame:
 def parse_block(
     block: bytes, table: Table, positions: Sequence[int], width: int, first_line: int
 ) -> Parsed:
-    """Parse whole lines of CSV.
+    """Return the typed rows of a block of whole CSV lines; malformed lines become rejects.
 
     Parameters
     ----------
@@ -166,7 +166,10 @@ def _whole(text: str) -> int | None:
 
 @dataclass(frozen=True)
 class CleanBlock:
-    """Clean rows of a base table with text ids and ``line``, and the rejects of the same lines."""
+    """Rows of a base table that passed all checks, and the rejects of the same block.
+
+    ``frame`` has the table's columns, with names as text, and ``line``, the line number.
+    """
 
     frame: pl.DataFrame
     rejects: pl.DataFrame
@@ -174,12 +177,12 @@ class CleanBlock:
 
 @dataclass
 class Counts:
-    """Counts of unusual values in rows that were taken.
+    """Counts of unusual values in good rows.
 
     Attributes
     ----------
     missing : by column and spelling, the number of unknown names
-    above : by column, the number of values over the usual maximum
+    above : by column, the number of values above the usual maximum
     """
 
     missing: Counter[tuple[str, str]] = field(default_factory=Counter)
@@ -192,7 +195,11 @@ def validate(
     missing_names: frozenset[str],
     counts: Counts,
 ) -> CleanBlock:
-    """Return the clean rows and the rejects of parsed rows. Add unusual values to ``counts``."""
+    """Return the rows that pass the checks of the table; other rows become rejects.
+
+    A spelling in ``missing_names`` counts as an unknown name and becomes NULL. Unusual values of
+    good rows are added to ``counts``.
+    """
     frame = parsed.frame
     named = frame.with_columns(_unnamed(column, missing_names) for column in table.columns)
     reasons = [_first_fault(column, _unparsed(column, parsed)) for column in table.columns]

@@ -75,10 +75,7 @@ _NO_EXPONENT = 1 << 20
 
 @compiled
 def rounded(digits: np.uint64, power: int) -> float:
-    """Return the float64 nearest to ``digits * 10^power``.
-
-    Return NaN if this method cannot decide which float64 is nearest.
-    """
+    """Return the float64 nearest to ``digits * 10^power``, or NaN where this fast method fails."""
     if digits <= _EXACT_DIGITS and -_EXACT_POWER <= power <= _EXACT_POWER:
         if power < 0:
             return float(digits) / _TENS[-power]
@@ -129,8 +126,8 @@ _TEN = np.uint64(10)
 def number_at(text: UInt8Array, start: int) -> tuple[float, int]:
     """Return the number that starts at ``start``, and the position behind it.
 
-    The number is NaN if the text is no number, or one that this method cannot decide. A byte that
-    is part of no number must follow it.
+    The number is NaN if the text is no number, or if the fast method of ``rounded`` fails. The byte
+    behind the number must not be part of a number.
     """
     at = start
     negative = text[at] == _MINUS
@@ -200,7 +197,9 @@ _MOST_TIME_FIGURES = 18
 
 
 class Rows(NamedTuple):
-    """The output arrays of the walk, with room for as many rows as ``lines`` is long.
+    """The arrays to which ``scan`` writes, with room for ``len(lines)`` rows.
+
+    An odd line is one that the scan cannot read; a slower parser reads it afterwards.
 
     Attributes
     ----------
@@ -210,8 +209,8 @@ class Rows(NamedTuple):
     unknown : by field and spelling, the number of unknown names, int64
     above : by field, the number of values above the usual maximum, int64
     guess : by field, the length of its last name, int64
-    follow : by field and context, the last id in this context, -1 for none, int32
-    trusted : by field, whether the walk tries ``follow`` first
+    follow : by field and context, the last id in this context, -1 for none, int32; see ``scan``
+    trusted : by field, whether the scan tries ``follow`` first
     hits : by field, the number of rows for which ``follow`` was right, int64
     """
 
@@ -238,18 +237,17 @@ def scan(  # noqa: C901, PLR0912, PLR0915 - one walk: with names looked up in a 
     rows: Rows,
     main: int,
 ) -> tuple[int, int, int, int, int]:
-    """Walk over lines from ``start`` until the text, or the room for rows or keys, is at its end.
+    """Read lines from ``start`` on, until the text ends or ``rows`` or ``table`` is full.
 
-    ``text`` holds whole lines and ``PADDING`` bytes. Returns the reason for the end, the position
-    and number of the next line, the number of rows and the number of odd lines. All counts are in
-    ``rows``.
+    ``text`` holds whole lines and ``PADDING`` bytes. Returns the reason for the end (``DONE``,
+    ``FULL`` or ``SHORT_OF_KEYS``), the position and number of the next line, the number of rows and
+    the number of odd lines.
 
-    The order of rows repeats: after one container comes the same container, service and node as the
-    last time. So a name is first compared with the id that came last in the same context, which
-    ``follow`` has. The context of a field is the id of field ``main``: the id in this line for
-    fields after ``main``, and the id in the line before for other fields. The text of the id in
-    ``follow`` is close in memory to the text before it, while a look-up by hash may lead anywhere
-    in memory.
+    Traces repeat: after one container comes the same container, service and node as the last time.
+    So a name is first compared with the last id in the same context, from ``rows.follow``. A
+    field's context is the id of field ``main``: in the same line for fields after ``main``, and in
+    the line before for other fields. The expected text is close in memory to the text before it,
+    while a look-up by hash may lead anywhere in memory.
     """
     whats, places, kinds_of, required, absent, least, usual_most = fields
     slots, hashes, starts, id_text, kinds, local_keys, counts, used = table

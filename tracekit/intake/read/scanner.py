@@ -35,13 +35,19 @@ _SOME = 1 << 16
 
 
 class HashKeys:
-    """Keys for ``kinds`` kinds of names; ``unknown`` has the spellings of an unknown name."""
+    """Keys in a compiled hash table, for large files.
+
+    Parameters
+    ----------
+    kinds : the number of kinds of names
+    unknown : the spellings of an unknown name
+    """
 
     def __init__(self, kinds: int, unknown: tuple[str, ...]) -> None:
         self.table: KeyTable = add_unknown(new_table(kinds), list(unknown))
 
     def make_room(self, names_bytes: int = 0) -> None:
-        """Make room for at least the names of one more line."""
+        """Make room for the names of one more line, of ``names_bytes`` bytes."""
         self._grow(_MORE_IDS, _MORE_BYTES + names_bytes)
 
     def _grow(self, ids: int, text_bytes: int) -> None:
@@ -103,11 +109,11 @@ class _Held:
 
 
 class Scanner:
-    """A reader of the blocks of one file.
+    """A compiled reader that turns one file's blocks of CSV lines into coded rows.
 
     Parameters
     ----------
-    careful : parses whole lines; takes the lines and the number of the first one
+    careful : function(lines, number of the first line) that parses lines which the scan cannot read
     """
 
     def __init__(self, plan: Plan, keys: HashKeys, counts: Counts, careful: Careful) -> None:
@@ -119,9 +125,9 @@ class Scanner:
         self._held = _Held()
 
     def rows(self, blocks: Iterator[bytes], first_line: int) -> Iterator[CodedRows]:
-        """Yield the rows of blocks in their order.
+        """Yield the coded rows of all blocks, several blocks at a time.
 
-        ``PADDING`` bytes follow the lines of each block.
+        ``PADDING`` bytes must follow the lines of each block.
         """
         line = first_line
         for block in blocks:
@@ -132,7 +138,7 @@ class Scanner:
             yield self._whole()
 
     def read(self, block: bytes, first_line: int) -> int:
-        """Add the rows of a block to the waiting rows, and return the number of the next line."""
+        """Read a block, to be yielded by ``rows`` later. Return the number of the next line."""
         text = np.frombuffer(block, dtype=np.uint8)
         at, line, why = 0, first_line, SHORT_OF_KEYS
         held, taken = self._held, 0

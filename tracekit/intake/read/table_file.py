@@ -38,9 +38,9 @@ _FIRST_LINE = 2
 
 @dataclass
 class Reading:
-    """Facts about a file that are complete after its blocks were read.
+    """Facts about one file, complete after its blocks were read.
 
-    ``content`` identifies the text whatever its packing: CRC-32 and length of the CSV.
+    ``content`` identifies the content: CRC-32 and length of the CSV, or a sha256.
     """
 
     sha256: str = ""
@@ -50,7 +50,10 @@ class Reading:
 
 @dataclass
 class CodedFile:
-    """A trace file as coded rows; ``keys`` holds all names after the last block."""
+    """A trace file to be read as ``CodedRows``; ``keys`` has all names after the last block.
+
+    ``padding`` is the number of zero bytes behind each block; 0 means that polars parses the file.
+    """
 
     file: TraceFile
     reading: Reading
@@ -58,7 +61,7 @@ class CodedFile:
 
     @cached_property
     def keys(self) -> Keys:
-        """The keys, made with the first names: numba loads while the first blocks are unpacked."""
+        """The keys of the file's names; made late, as numba loads while the first blocks unpack."""
         kinds = len(key_kinds(table_of(self.file.match)))
         if not self.padding:
             return PlainKeys(kinds)
@@ -68,9 +71,9 @@ class CodedFile:
             return HashKeys(kinds, tuple(sorted(self.file.match.source.missing_names | {""})))
 
     def blocks(self, on_read: Callable[[int], None] | None = None) -> Iterator[CodedRows]:
-        """Yield blocks of rows of the base table.
+        """Yield the rows of the base table in blocks.
 
-        Raise TracekitError if the file is cut or corrupt.
+        Raises TracekitError if the file is cut or corrupt.
         """
         match = self.file.match
         with _reading(self.file, self.reading, on_read) as raw:
@@ -120,7 +123,7 @@ class CodedFile:
 
 
 def open_coded(file: TraceFile) -> CodedFile:
-    """Return the file as coded rows, with the compiled walk if it pays."""
+    """Return a file as coded rows; compiled code reads it if it, or the whole ingest, is large."""
     enough = _TOGETHER_COMPILED_BYTES if is_compiled("scan.py") else _TOGETHER_BYTES
     together = file.together_bytes >= enough
     least = min(_SOME_BYTES, COMPILED_FROM_BYTES) if together else COMPILED_FROM_BYTES
@@ -172,7 +175,7 @@ def _clean(block: bytes, first_line: int, match: Match, counts: Counts) -> Clean
 
 @contextmanager
 def nothing_collected() -> Iterator[None]:
-    """Load libraries without garbage collection.
+    """Switch off garbage collection while a ``with`` block loads libraries.
 
     Loaded modules are never garbage, yet Python searches them again and again, which takes a
     quarter of the time to load them. If the process froze its modules at the start, the new ones

@@ -18,7 +18,7 @@ Iterations = Annotated[int, About("Iterations of each run.", minimum=1)]
 
 @dataclass(frozen=True, kw_only=True)
 class FunctionStudy:
-    """The parameters of the study of test functions."""
+    """Parameters of ``study_functions``, which runs each search on each test function."""
 
     dimensions: Dimensions = 30
     runs: Runs = 10

@@ -30,14 +30,15 @@ def select(
     rng: Any,
     out: FloatArray,
 ) -> None:
-    """Write the select stage to ``out``: ``best + alpha * share * (middle - positions)``.
+    """Write the proposals of the select stage, ``best + alpha * u * (middle - x)``, to ``out``.
 
-    A share, uniform in 0..1, is drawn for each coordinate. ``middle`` is the mean position.
+    ``x`` is an eagle's position, and u is drawn uniformly from 0..1 for each coordinate.
 
     Parameters
     ----------
     positions, out : float64, shape (eagles, dimensions)
     best, middle : float64, shape (dimensions,)
+        The best position so far, and the mean of ``positions``.
     """
     for row in range(positions.shape[0]):
         for at in range(positions.shape[1]):
@@ -46,14 +47,15 @@ def select(
 
 
 def search(positions: FloatArray, middle: FloatArray, curve: FloatArray, out: FloatArray) -> None:
-    """Write the search stage: ``x + across * (x - mean) + along * (x - next eagle)``.
+    """Write the proposals of the search stage, which spiral round the mean position, to ``out``.
 
-    The eagle after the last is the first.
+    An eagle at x is proposed ``x + across * (x - middle) + along * (x - next)``, where ``next`` is
+    the position in the next row. The first row follows the last.
 
     Parameters
     ----------
     curve : float64, shape (2, eagles)
-        By ``ACROSS, ALONG``.
+        The factors ``across`` (row ``ACROSS``) and ``along`` (row ``ALONG``) of each eagle.
     """
     count = len(positions)
     for row in range(count):
@@ -74,14 +76,17 @@ def swoop(
     rng: Any,
     out: FloatArray,
 ) -> None:
-    """Write the swoop: ``share * b + across * (x - c1 * p1) + along * (x - c2 * p2)``.
+    """Write the proposals of the swoop stage, which lead towards the best position, to ``out``.
 
-    The share is uniform in 0..1.
+    An eagle at x is proposed ``u * best + across * (x - c1 * p1) + along * (x - c2 * p2)``, with u
+    drawn uniformly from 0..1 for each coordinate.
 
     Parameters
     ----------
     points : (p1, p2), each float64 of shape (dimensions,)
-        Mean and best, or the mean twice.
+        The mean and the best position, or the mean twice.
+    curve : float64, shape (2, eagles)
+        The factors ``across`` and ``along``, as in ``search``.
     pulls : float64, shape (2 or more,)
         c1 and c2.
     """
@@ -95,12 +100,15 @@ def swoop(
 
 
 def spiral(angle: float, cycles: float, rng: Any, curve: FloatArray) -> None:
-    """Write ``r sin(theta)`` and ``r cos(theta)`` to a curve, each over its largest value.
+    """Write ``r sin(theta)`` and ``r cos(theta)`` to a curve, and divide each row by its largest.
+
+    For each eagle theta is drawn from 0 to ``angle * pi``, and r is theta plus a draw from 0 to
+    ``cycles``.
 
     Parameters
     ----------
     curve : float64, shape (2, eagles)
-        Written by ``ACROSS, ALONG``.
+        The sines are row ``ACROSS``, the cosines row ``ALONG``.
     """
     for row in range(curve.shape[1]):
         curve[ALONG, row] = angle * math.pi * rng.random()
@@ -113,9 +121,9 @@ def spiral(angle: float, cycles: float, rng: Any, curve: FloatArray) -> None:
 
 
 def wide_spiral(angle: float, rng: Any, curve: FloatArray) -> None:
-    """Write ``theta sinh(theta)`` and ``theta cosh(theta)`` to a curve, each over its largest.
+    """Write ``theta sinh(theta)`` and ``theta cosh(theta)`` to a curve, as ``spiral`` does.
 
-    The curve is exponential: only the eagles of the largest angles have values far from 0.
+    These functions grow exponentially: only eagles with the largest theta have values far from 0.
     """
     for row in range(curve.shape[1]):
         theta = angle * math.pi * rng.random()
@@ -164,7 +172,10 @@ POPULATION, PROPOSED = range(2)
 
 
 def hunt(flock: Flock, tools: Tools, numbers: FloatArray, iteration: int, rng: Any) -> None:
-    """Run one iteration of three stages; after one stage, positions or proposals are mutated."""
+    """Run one iteration: the stages select, search and swoop.
+
+    After the stage ``mutation``, the positions or the proposals are mutated; see ``mutated``.
+    """
     positions, proposed, centred = flock.positions, flock.proposed, numbers[CENTRED] > 0.0
     middle, curve = np.empty(positions.shape[1]), np.empty((2, positions.shape[0]))
     order = np.empty(positions.shape[0], np.int64)
@@ -195,7 +206,10 @@ def hunt(flock: Flock, tools: Tools, numbers: FloatArray, iteration: int, rng: A
 
 @dataclass(frozen=True, kw_only=True)
 class EagleSearch(Search):
-    """Stages select, search and swoop; in each an eagle moves only to a better position."""
+    """Base of bald eagle searches: an iteration has the stages select, search and swoop.
+
+    In each stage an eagle moves only if the proposed position has a lower cost.
+    """
 
     iterate = staticmethod(hunt)
 
@@ -250,7 +264,7 @@ class BesSearch(EagleSearch):
 
 @dataclass(frozen=True, kw_only=True)
 class TbeskSearch(EagleSearch):
-    """Bald eagle search with the changes of Geng and Wang."""
+    """Bald eagle search after Geng and Wang: tent start, their swoop, mutation after select."""
 
     search_source: ClassVar[str] = "Geng and Wang, C.S.A. 2023 32(4) 187-196, eqs 3-15, 28-31"
 

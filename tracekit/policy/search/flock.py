@@ -23,7 +23,7 @@ EVALUATIONS, FAILED = range(2)
 
 
 class Flock(NamedTuple):
-    """Candidates that move only to positions of lower cost.
+    """The state of a running search: its candidates, their costs, and the best position so far.
 
     Parameters
     ----------
@@ -32,19 +32,19 @@ class Flock(NamedTuple):
     best : float64, shape (dimensions,)
     best_cost : float64, shape (1,)
     tally : int64, shape (2,)
-        Values by ``EVALUATIONS, FAILED``.
+        At ``EVALUATIONS`` the number of evaluated positions; at ``FAILED`` not 0 if a cost failed.
     everybody : int64, shape (candidates,)
-        The numbers of all candidates: 0, 1 and so on.
+        The row numbers of all candidates: 0, 1, 2 and so on.
     proposed : float64, shape (candidates, dimensions)
-        The proposed positions of a search, from the first row on.
+        Positions to which candidates may move; a search fills the first rows.
     proposed_costs : float64, shape (candidates,)
     box : float64, shape (2, dimensions)
         The lower and the upper bounds.
     more : float64, shape (arrays, candidates, dimensions)
         Further arrays of a search, 0 at first.
     cost : function(proposed, count, given, costs) -> int
-        Writes the costs of the first ``count`` proposed rows to ``costs``; the result is not 0 if a
-        cost fails. The function raises no error.
+        Writes the costs of the first ``count`` proposed rows to ``costs``. It returns 0, or another
+        number if a cost fails; it raises no error.
     given : tuple
         The third argument of ``cost``.
     """
@@ -64,9 +64,9 @@ class Flock(NamedTuple):
 
 
 class Tools(NamedTuple):
-    """The functions of this module that all searches share, called by their address.
+    """Functions of this module that compiled searches share and call through a pointer.
 
-    Compiled into each search, they would take longer to compile than the search.
+    Compiled into each search anew, they would take longer to compile than the search itself.
     """
 
     propose: Callable[[Flock, IntArray], None]
@@ -76,16 +76,15 @@ class Tools(NamedTuple):
 
 
 def propose(flock: Flock, rows: IntArray) -> None:
-    """Move the candidates whose proposed positions have lower costs than their own.
+    """Move each candidate whose proposed position has a lower cost than its present position.
 
-    Proposed positions are first clipped to the box. A product with a heavy-tailed draw may
-    overflow: infinities are clipped, and NaN becomes the lower bound. After a failed cost nothing
-    is done.
+    Proposed positions are first clipped to the box; NaN, from an overflow, becomes the lower bound.
+    If a cost has failed, nothing moves.
 
     Parameters
     ----------
     rows : int64, shape (proposed,)
-        The candidate of each proposed position, from the first row on.
+        The candidate of each proposed position: ``rows[0]`` is that of ``flock.proposed[0]``.
     """
     count, proposed, proposed_costs = len(rows), flock.proposed, flock.proposed_costs
     positions, costs, tally = flock.positions, flock.costs, flock.tally
@@ -129,7 +128,7 @@ def _note_failed(flock: Flock, count: int) -> None:
 
 
 def arrange(flock: Flock, order: IntArray) -> None:
-    """Put the candidates in another order; overwrites the proposed positions."""
+    """Reorder candidates: row i becomes the former row ``order[i]``; overwrites ``proposed``."""
     positions, costs, before = flock.positions, flock.costs, flock.proposed_costs
     copy_rows(positions, flock.proposed)
     for row in range(len(order)):
@@ -140,7 +139,7 @@ def arrange(flock: Flock, order: IntArray) -> None:
 
 
 def put_row(values: FloatArray, row: int, into: FloatArray, own: int) -> None:
-    """Copy a row number by number, which is faster than a slice."""
+    """Copy row ``row`` of ``values`` to row ``own`` of ``into``, faster than a slice does."""
     for at in range(values.shape[1]):
         into[own, at] = values[row, at]
 
@@ -166,12 +165,12 @@ def mutate(
     rng: Any,
     out: FloatArray,
 ) -> None:
-    """Write ``x + (x - anchor) * t`` for all positions, with t drawn for each component.
+    """Write ``x + (x - anchor) * t`` for all positions, with t drawn for each coordinate.
 
     Mutation by Student's t has wide steps at first and nearly normal steps later. Source: Geng and
-    Wang 2023, eqs 15 and 29; the papers of their rivals have the same form. A step is proportional
-    to the distance from the anchor, so that a component at the anchor never moves. With the anchor
-    of the source, the origin, a search favours optima at the origin.
+    Wang 2023, eqs 15 and 29; the papers of the other searches have the same form. A coordinate at
+    the anchor never moves. The anchor of the source is the origin, so a search with it favours
+    optima at the origin.
 
     Parameters
     ----------
@@ -180,7 +179,7 @@ def mutate(
     degrees : int
         Degrees of freedom of t: the iteration, from 1 on.
     centred : bool
-        Whether the anchor is the middle of the box, not the origin.
+        Whether the anchor is the middle of the box; otherwise it is the origin.
     """
     anchor = 0.0
     for row in range(positions.shape[0]):
@@ -195,7 +194,7 @@ def mutate(
 
 
 def shuffle(order: IntArray, rng: Any) -> None:
-    """Write a random permutation of the numbers below the length of an array to it."""
+    """Write a random permutation of 0, 1, ... ``len(order) - 1`` to ``order``."""
     order[:] = rng.permutation(len(order))
 
 
@@ -221,12 +220,12 @@ SLOPE = 1.9999999
 
 
 def first_positions(how: int, box: FloatArray, rng: Any, out: FloatArray) -> None:
-    """Write the first positions of all candidates.
+    """Write the first positions of all candidates: uniform in the box, or by the tent map.
 
     Parameters
     ----------
     how : int
-        A position in ``STARTS``.
+        An index into ``STARTS``.
     box : float64, shape (2, dimensions)
     out : float64, shape (candidates, dimensions)
     """
@@ -243,21 +242,21 @@ def first_positions(how: int, box: FloatArray, rng: Any, out: FloatArray) -> Non
 
 
 def tent(share: float, slope: float) -> float:
-    """Return the next iterate of the tent map from a number 0..1."""
+    """Return the number that the tent map gives for ``share``, a number in 0..1."""
     return slope * (share if share <= 0.5 else 1.0 - share)
 
 
 def tent_rows(how: int, first: FloatArray, out: FloatArray, rng: Any) -> None:
-    """Write the first iterates of one orbit for each dimension, in 0..1.
+    """Write the first numbers of a tent map sequence to each column of ``out``, all in 0..1.
 
     Parameters
     ----------
     how : int
-        ``TENT``: a slope below 2; ``PERTURBED``: slope 2 with a random part of ``1 / rows``;
-        ``EXACT``: slope 2 as printed.
+        ``TENT``: a slope just below 2; ``PERTURBED``: slope 2, and a random number up to ``1 /
+        rows`` is added; ``EXACT``: slope 2 as the source prints it.
     first : float64, shape (dimensions,)
-        The start of each orbit, which is not a row itself; overwritten. With ``TENT`` an orbit
-        begins anew before it reaches 0, 1 or the fixed point.
+        The number before the first row, for each column; overwritten. With ``TENT`` a sequence gets
+        a new random number before it would reach 0, 1 or the fixed point.
     out : float64, shape (rows, dimensions)
     """
     share, slope = first, SLOPE if how == TENT else 2.0

@@ -45,7 +45,10 @@ WARNING = (
 
 
 def parse_search(text: str) -> Search:
-    """Return the search of a text ``NAME[param=value,...]``."""
+    """Return the search that a text ``NAME[param=value,...]`` describes.
+
+    Raises TracekitError for an unknown name or parameter.
+    """
     name, given = parameters.split(text)
     made: Search = parameters.build(get_search(name), name, given)
     return made
@@ -96,24 +99,23 @@ def study_functions(
     crew: Crew | None = None,
     progress: Progress = SILENT,
 ) -> Study:
-    """Run the study.
+    """Run several searches on test functions, several times each, and compare their costs.
 
     Parameters
     ----------
     searches : sequence of str
-        Texts ``NAME[param=value,...]``; empty for all. Population and iterations are those of the
-        study.
+        Texts ``NAME[param=value,...]``; empty for all. ``study`` sets population and iterations.
     functions : sequence of str
-        Names; empty for all.
+        Names of test functions; empty for all.
 
     Returns
     -------
     Study
-        Frames at equal iterations: ``runs`` (each run), ``summary`` (best, worst, mean, iterations,
-        rank, and the outcome of the rank test of TBESK against the search) and ``curves``
-        (quartiles of cost by iteration). And ``equal_evaluations``, the summary at equal
-        evaluations: each search has the iterations for as many evaluations as the costliest search
-        needs.
+        ``runs`` has a row for each run. ``summary`` has a row for each function, variant and
+        search: lowest, highest and mean cost, iterations, mean rank, and whether TBESK is better
+        than the search. ``curves`` has quartiles of cost by iteration. ``equal_evaluations`` is the
+        summary of runs in which each search evaluates about as many positions as the costliest
+        search.
 
     Raises
     ------
@@ -179,7 +181,13 @@ def _place(one: _Series) -> dict[str, Any]:
 
 
 def arrived(curve: FloatArray, tolerance: float) -> int | None:
-    """Return the first iteration with a cost within the tolerance; None for no such iteration."""
+    """Return the first iteration whose cost is at most ``tolerance``; None without one.
+
+    Parameters
+    ----------
+    curve : float64, shape (iterations + 1,)
+        The best cost at the start (iteration 0) and after each iteration.
+    """
     within = np.flatnonzero(curve <= tolerance)
     return int(within[0]) if len(within) else None
 

@@ -12,7 +12,7 @@ from tracekit.base.errors import TracekitError
 
 
 class CompiledCost(NamedTuple):
-    """A cost for compiled code: see ``Flock.cost`` and ``Flock.given``."""
+    """A cost function that compiled code can call: ``Flock.cost`` and ``Flock.given``."""
 
     function: Any
     given: Any
@@ -20,7 +20,7 @@ class CompiledCost(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Problem:
-    """A cost to minimise between bounds.
+    """A cost to minimise, and the bounds between which a search looks for its minimum.
 
     Parameters
     ----------
@@ -179,7 +179,10 @@ WHAT = {
 def problem(
     function: BenchFunction, variant: Variant, dimensions: int, rng: np.random.Generator
 ) -> Problem:
-    """Return a test function as a problem; ``rng`` draws the rotation of 'rotated'."""
+    """Return the problem of a test function: as it is, shifted, or shifted and rotated.
+
+    ``rng`` draws the rotation; the other variants do not use it.
+    """
     shift = 0.0 if variant == "original" else SHIFT * function.bound
     turn = turned(dimensions, rng) if variant == "rotated" else None
 
@@ -195,7 +198,7 @@ def problem(
 
 
 def turned(dimensions: int, rng: np.random.Generator) -> FloatArray:
-    """Return a random rotation of uniform distribution, shape (dimensions, dimensions).
+    """Return a random rotation matrix of uniform distribution, (dimensions, dimensions).
 
     It is the orthogonal factor of a normal matrix with fixed signs (Mezzadri, Notices of the AMS
     2007).
@@ -213,15 +216,19 @@ EVEN = "even"
 
 
 def against(own: FloatArray, rivals: Mapping[str, FloatArray]) -> dict[str, tuple[float, str]]:
-    """Return the adjusted probability of each rival, and the outcome of the test for ``own``.
+    """Test whether one search has lower costs than each of its rivals.
 
-    The test is the two-sided rank-sum test of Mann and Whitney on final costs, adjusted over all
-    rivals by Holm's step-down rule. The outcome is 'better', 'worse' or 'even'.
+    The two-sided rank-sum test of Mann and Whitney compares final costs; Holm's step-down rule
+    corrects for several rivals.
 
     Parameters
     ----------
     own, rivals : float64, shape (runs,)
-        Lower is better.
+        Final costs of the search, and of each rival by name; lower is better.
+
+    Returns
+    -------
+    By rival: the corrected p-value, and whether ``own`` is 'better', 'worse' or 'even'.
     """
     raw = {name: _rank_sum(own, costs) for name, costs in rivals.items()}
     adjusted = holm(raw)
@@ -232,7 +239,7 @@ def against(own: FloatArray, rivals: Mapping[str, FloatArray]) -> dict[str, tupl
 
 
 def holm(probabilities: Mapping[str, float]) -> dict[str, float]:
-    """Adjust probabilities for several tests (Holm 1979); no probability becomes smaller."""
+    """Return p-values corrected for several tests by Holm's rule (1979); none becomes smaller."""
     ordered = sorted(probabilities, key=lambda name: (probabilities[name], name))
     adjusted, least = {}, 0.0
     for at, name in enumerate(ordered):

@@ -56,14 +56,15 @@ Iterate = Callable[[Flock, Tools, FloatArray, int, Any], None]
 
 
 class Limits(NamedTuple):
-    """The start and the end of a search, by the parameters of ``Search``.
+    """The start and the stop rules of a search, in a form for compiled code; see ``Search``.
 
     Parameters
     ----------
     iterations, patience : int
     accuracy : float
+        Minus infinity for none.
     start : int
-        A position in ``STARTS``.
+        An index into ``STARTS``.
     """
 
     iterations: int
@@ -183,12 +184,23 @@ def run(
     how: tuple[Iterate, FloatArray, Limits],
     rng: np.random.Generator,
 ) -> tuple[Flock, FloatArray]:
-    """Return the final flock, and the best cost at the start and after each iteration.
+    """Run a search in compiled code. Return its final state and its best costs.
 
     Parameters
     ----------
-    shape : (arrays of ``Flock.more``, candidates)
-    how : (iteration, its numbers, limits)
+    shape : (int, int)
+        The number of arrays in ``Flock.more``, and the number of candidates.
+    how : (Iterate, FloatArray, Limits)
+        ``Search.iterate``, the array of ``Search.numbers``, and the limits.
+
+    Returns
+    -------
+    Flock, and the best cost at the start and after each iteration, shape (iterations done + 1,)
+
+    Raises
+    ------
+    TracekitError
+        For a cost of NaN. An error that a Python cost raises is raised again.
     """
     (more, population), (iterate, numbers, limits) = shape, how
     proposed, costs = np.empty((population, problem.dimensions)), np.empty(population)
@@ -280,13 +292,14 @@ def _caller() -> Pointer:
 
 @dataclass(frozen=True, kw_only=True)
 class Found:
-    """The result of a search.
+    """The result of ``Search.minimize``: the best position, its cost, and the effort.
 
     Parameters
     ----------
     position : float64, shape (dimensions,)
     cost : float
     evaluations : int
+        The number of positions whose cost was computed.
     curve : float64, shape (iterations done + 1,)
         The best cost at the start and after each iteration.
     """
@@ -299,15 +312,15 @@ class Found:
 
 @dataclass(frozen=True, kw_only=True)
 class Search(abc.ABC):
-    """Base of every search; its fields are its parameters.
+    """Base of every search; the fields of an instance are the search's parameters.
 
     Attributes
     ----------
     search_source : str
         Paper and equations.
     iterate : function(flock, tools, numbers, iteration, rng)
-        Moves the population once; ``iteration`` counts from 1. It is a plain function of a module
-        with arrays and numbers alone, which numba compiles with all functions that it calls.
+        Moves all candidates once; ``iteration`` counts from 1. As numba compiles it with all that
+        it calls, it is a module's function and uses only arrays and numbers.
     more : int
         The number of arrays in ``Flock.more``.
     """
@@ -334,7 +347,10 @@ class Search(abc.ABC):
         """Return the parameters that ``iterate`` needs, as numbers."""
 
     def minimize(self, problem: Problem, rng: np.random.Generator) -> Found:
-        """Search until the accuracy is reached, or until iterations or patience are used up."""
+        """Return the best position found when the search stops; see the fields for its stop rules.
+
+        Raises TracekitError for a cost of NaN.
+        """
         start = STARTS.index(self.start)
         accuracy = -math.inf if self.accuracy is None else self.accuracy
         limits = Limits(self.iterations, self.patience, accuracy, start)

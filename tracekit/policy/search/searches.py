@@ -30,12 +30,12 @@ class MutatingSearch(Search):
     t_anchor: Anchor = "origin"
 
     def numbers(self) -> tuple[float, ...]:
-        """Return the parameters by ``MUTATION, CENTRED, ITERATIONS``; a search appends its own."""
+        """Return the parameters at ``MUTATION``, ``CENTRED`` and ``ITERATIONS``, in this order."""
         return (self.mutation_share, self.t_anchor == "centre", self.iterations)
 
 
 def mutate_all(flock: Flock, tools: Tools, numbers: FloatArray, iteration: int, rng: Any) -> None:
-    """Mutate all candidates with a probability; each moves only to a better position."""
+    """Propose a mutation of every candidate, with a probability of ``numbers[MUTATION]``."""
     if rng.random() < numbers[MUTATION]:
         centred, proposed = numbers[CENTRED] > 0.0, flock.proposed
         tools.mutate(flock.positions, flock.box, iteration, centred, rng, proposed)
@@ -51,9 +51,9 @@ AT, VELOCITY, DRAWS = range(3)
 
 
 def fly(flock: Flock, tools: Tools, numbers: FloatArray, iteration: int, rng: Any) -> None:
-    """Run one iteration: particles move, may mutate, and store their best positions.
+    """Run one iteration of particle swarm: all particles move, and then all may mutate.
 
-    ``flock.positions`` are the best positions of the particles.
+    ``flock.positions`` are their best positions so far; ``flock.more[AT]`` their present ones.
     """
     at, velocity, draws = flock.more[AT], flock.more[VELOCITY], flock.more[DRAWS]
     proposed, costs = flock.proposed, flock.proposed_costs
@@ -114,9 +114,9 @@ def steered(
     pulls: tuple[float, float],
     bests: tuple[float, float],
 ) -> float:
-    """Return ``w v + c1 r1 (own best - x) + c2 r2 (best of all - x)``.
+    """Return a velocity: ``inertia * v + c1 r1 (own best - x) + c2 r2 (best of all - x)``.
 
-    ``pulls`` are the products c r.
+    ``pulls`` are (c1 r1, c2 r2), and ``bests`` are (own best, best of all).
     """
     return inertia * velocity + pulls[0] * (bests[0] - at) + pulls[1] * (bests[1] - at)
 
@@ -145,7 +145,7 @@ class TpsoSearch(MutatingSearch):
     ] = 0.2
 
     def numbers(self) -> tuple[float, ...]:
-        """The parameters of every rival, and those by ``FIRST, LAST, OWN, COMMON, FASTEST``."""
+        """Return those of ``MutatingSearch``, then ``FIRST, LAST, OWN, COMMON, FASTEST``."""
         own = (self.inertia_first, self.inertia_last, self.own_pull, self.common_pull)
         return (*super().numbers(), *own, self.fastest)
 
@@ -156,7 +156,7 @@ STEP, SHARE, WIDTH = range(3, 6)
 
 
 def build(flock: Flock, tools: Tools, numbers: FloatArray, iteration: int, rng: Any) -> None:
-    """Run one iteration: every bower moves, some components at random, and may then mutate."""
+    """Run one iteration of bowerbird search: every bower moves, and then all may mutate."""
     positions, proposed, best, box = flock.positions, flock.proposed, flock.best, flock.box
     draws, shaken = flock.more[0], flock.more[1]
     draw(draws, rng)
@@ -176,14 +176,14 @@ def build(flock: Flock, tools: Tools, numbers: FloatArray, iteration: int, rng: 
 
 
 def attraction(costs: FloatArray, chances: FloatArray, sums: FloatArray) -> None:
-    """Write the probability of each bower, and the running sums.
+    """Write the probability with which each bower is chosen; a lower cost is likelier.
 
-    The probability is proportional to ``1 / (1 + f)`` of the cost f, or to ``1 + |f|`` for f < 0.
+    It is proportional to ``1 / (1 + f)`` for a cost ``f >= 0``, and to ``1 - f`` for ``f < 0``.
 
     Parameters
     ----------
     chances, sums : float64, shape (bowers,)
-        Written with the probabilities and their running sums.
+        Written: the probabilities and their running sums.
     """
     total = 0.0
     for at in range(len(costs)):
@@ -210,16 +210,16 @@ def chosen(sums: FloatArray, draw: float) -> int:
 
 
 def built(own: float, other: float, elite: float, step: float, chance: float) -> float:
-    """Return ``x + lambda * ((x_j + elite) / 2 - x)``.
+    """Return ``own`` moved by ``lambda`` of the way to the middle of ``other`` and ``elite``.
 
-    Lambda is ``step / (1 + chance of j)``.
+    Lambda is ``step / (1 + chance)``, where ``chance`` is the probability of the other bower.
     """
     return own + step / (1.0 + chance) * ((other + elite) / 2 - own)
 
 
 @dataclass(frozen=True, kw_only=True)
 class TsboSearch(MutatingSearch):
-    """Bowerbirds: each component moves towards the middle of the best and a chosen bower."""
+    """Bowerbird search: a coordinate moves towards the middle of the best and a random bower."""
 
     search_source: ClassVar[str] = (
         "Moosavi and Bardsiri 2017 with the t step of the rivals in Geng and Wang 2023;"
@@ -237,7 +237,7 @@ class TsboSearch(MutatingSearch):
     ] = 0.02
 
     def numbers(self) -> tuple[float, ...]:
-        """Return the parameters of every rival, and those by ``STEP, SHARE, WIDTH``."""
+        """Return those of ``MutatingSearch``, then those at ``STEP, SHARE, WIDTH``."""
         return (*super().numbers(), self.step, self.noise_share, self.noise_width)
 
 
@@ -249,7 +249,7 @@ PRODUCERS, SCOUTS, SAFETY = range(3, 6)
 
 
 def forage(flock: Flock, tools: Tools, numbers: FloatArray, iteration: int, rng: Any) -> None:
-    """Run one iteration: sort by cost, move producers, scroungers and scouts, then maybe mutate."""
+    """Run one iteration of sparrow search: sort by cost, move each role, then maybe mutate."""
     positions, proposed, best = flock.positions, flock.proposed, flock.best
     order = np.empty(len(positions), np.int64)
     by_cost(flock.costs, order)
@@ -267,7 +267,7 @@ def forage(flock: Flock, tools: Tools, numbers: FloatArray, iteration: int, rng:
 
 
 def by_cost(costs: FloatArray, order: IntArray) -> None:
-    """Write the order of rising costs by insertion, which is fast as most costs are in order."""
+    """Write row numbers in ascending order of cost, by insertion: most rows are in order."""
     for own in range(len(costs)):
         place = own
         while place > 0 and costs[order[place - 1]] > costs[own]:
@@ -340,25 +340,25 @@ def _scout(
 
 
 def safe_producer(own: float, rank: int, draw: float, iterations: float) -> float:
-    """Return ``x * exp(-rank / (draw * iterations))``, with a draw in (0, 1], ranks from 1."""
+    """Return ``own * exp(-rank / (draw * iterations))``; draw is in (0, 1], the best rank is 1."""
     moved: float = own * np.exp(-rank / (draw * iterations))
     return moved
 
 
 def hungry_scrounger(own: float, worst: float, rank: int, draw: float) -> float:
-    """Return ``Q * exp((worst - x) / rank^2)``, Q normal; an overflow is clipped later."""
+    """Return ``draw * exp((worst - own) / rank^2)``, draw normal; an overflow is clipped later."""
     moved: float = draw * np.exp((worst - own) / rank**2)
     return moved
 
 
 def fleeing_scout(own: float, best: float, draw: float) -> float:
-    """Return ``b + beta * |x - b|`` with a normal beta."""
+    """Return ``best + draw * abs(own - best)``; ``draw`` is normal."""
     return best + draw * abs(own - best)
 
 
 @dataclass(frozen=True, kw_only=True)
 class TssaSearch(MutatingSearch):
-    """Sparrow search with producers, scroungers and scouts."""
+    """Sparrow search: the best sparrows are producers, the others scroungers, some are scouts."""
 
     search_source: ClassVar[str] = (
         "Xue and Shen 2020 with the t step of the rivals in Geng and Wang 2023;"
@@ -374,7 +374,7 @@ class TssaSearch(MutatingSearch):
     ] = 0.8
 
     def numbers(self) -> tuple[float, ...]:
-        """Return the parameters of every rival, and those by ``PRODUCERS, SCOUTS, SAFETY``."""
+        """Return those of ``MutatingSearch``, then those at ``PRODUCERS, SCOUTS, SAFETY``."""
         shares = (self.producer_share, self.scout_share)
         counts = (max(round(share * self.population), 1) for share in shares)
         return (*super().numbers(), *counts, self.safety)
