@@ -77,8 +77,8 @@ def replay_by(
     """
     if store is not None:
         folder, by_default = fit or fit_beside(store.path), fit is not None
-        policies = policies.placing_by(folder, by_default=by_default)
-        repeat_policies = repeat_policies.placing_by(folder, by_default=by_default)
+        policies = policies.with_fit(folder, by_default=by_default)
+        repeat_policies = repeat_policies.with_fit(folder, by_default=by_default)
     orders = _orders(policies, repeats, repeat_policies, follow=follow, up_to=repeats_up_to)
     RUN_FOLDER.check_free(Path(out))
     source = source or source_of(

@@ -18,7 +18,7 @@ from tracekit.base.errors import TracekitError
 from tracekit.base.files.places import named_from
 from tracekit.base.opened import read_bytes
 from tracekit.base.parameters import About
-from tracekit.policy.parse import cut, parse_policy, policies_of
+from tracekit.policy.parse import parse_policy, policies_of, split_companion
 from tracekit.policy.placement import Parametrised, PlacementPolicy, Reads, UsedBy
 from tracekit.policy.placement.interference import Interference
 from tracekit.policy.profile import Profile, weighted
@@ -93,19 +93,19 @@ class Accompanied:
         return self.placement.file
 
     @property
-    def behind(self) -> tuple[RebalancePolicy | Schedulers, ...]:
+    def companions(self) -> tuple[RebalancePolicy | Schedulers, ...]:
         """The rebalance policy and the schedulers, if any."""
         return tuple(one for one in (self.rebalance, self.schedulers) if one is not None)
 
     @property
     def parts(self) -> tuple[PlacementPolicy | RebalancePolicy | Schedulers, ...]:
         """The placement policy, then the rebalance policy and the schedulers, if any."""
-        return (self.placement, *self.behind)
+        return (self.placement, *self.companions)
 
     def spelled(self) -> Mapping[str, str]:
         """Return all parameters as text; names are ``PART.NAME`` for the parts of ``behind``."""
         own = dict(self.placement.spelled())
-        for one in self.behind:
+        for one in self.companions:
             own |= {f"{one.name()}.{name}": value for name, value in one.spelled().items()}
         return own
 
@@ -138,7 +138,7 @@ def parse_entrant(text: str) -> Entrant:
     ``str`` of the result is the same text. Raises TracekitError for an unknown name or parameter,
     and for policy ``observed`` with a rebalancer.
     """
-    placement, behind = cut(text)
+    placement, behind = split_companion(text)
     if behind is None:
         return parse_policy(placement)
     name, given = parameters.split(behind)
@@ -229,7 +229,7 @@ class Entrants:
         """Whether a policy reads the calls between services."""
         return any("calls" in one.reads for one in self.chosen)
 
-    def placing_by(self, fit: Path, *, by_default: bool) -> Entrants:
+    def with_fit(self, fit: Path, *, by_default: bool) -> Entrants:
         """Return a copy in which each policy has passed through ``with_fit``."""
         chosen, named, files = (
             tuple(with_fit(one, fit, by_default=by_default) for one in some)
@@ -394,7 +394,7 @@ def address(policy: Entrant) -> str:
     return policy.address() if policy.written_in() else str(policy)
 
 
-def noted(policies: Iterable[Entrant], folder: Path | None = None) -> dict[str, Any]:
+def files_entry(policies: Iterable[Entrant], folder: Path | None = None) -> dict[str, Any]:
     """Return ``{"files": files_of(...)}`` for a document; empty if no file defines a policy."""
     files = files_of(policies, folder)
     return {FILES: files} if files else {}

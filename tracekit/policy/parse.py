@@ -67,7 +67,7 @@ def parse_policy(text: str) -> PlacementPolicy:
     return build_policy(get_policy(name), given)
 
 
-def cut(text: str) -> tuple[str, str | None]:
+def split_companion(text: str) -> tuple[str, str | None]:
     """Split a text into its placement policy and the rebalancer or schedulers after it, or None.
 
     Only a last term without a weight is split off: ``"0.5*a+0.5*b+c"`` gives ``"0.5*a+0.5*b"`` and

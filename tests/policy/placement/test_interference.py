@@ -126,6 +126,6 @@ def test_who_takes_the_fit_of_a_run(
 
 
 def test_a_named_policy_is_named_by_the_fit_that_it_takes(fit: Path) -> None:
-    entrants = Entrants.of(["interference", "first_fit"]).placing_by(fit, by_default=True)
+    entrants = Entrants.of(["interference", "first_fit"]).with_fit(fit, by_default=True)
     assert entrants.names == ("interference[fit=beside]", "first_fit")
     assert [str(one) for one in entrants.chosen] == list(entrants.names)

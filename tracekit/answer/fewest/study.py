@@ -28,7 +28,7 @@ from tracekit.base.study import Study
 from tracekit.cluster.enlarged import scale_of
 from tracekit.cluster.source import WorkloadSource
 from tracekit.policy.entrant import USUAL, Entrant, Entrants, Sent
-from tracekit.policy.entrant import noted as files_noted
+from tracekit.policy.entrant import files_entry as files_noted
 from tracekit.replay.measures import COST_PER_HOUR
 from tracekit.replay.runs.thresholds import Threshold
 

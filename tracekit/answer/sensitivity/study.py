@@ -41,7 +41,7 @@ from tracekit.base.study import Study
 from tracekit.base.units import BYTES_PER_GIB
 from tracekit.cluster.assembly.sizes import is_sized, used_by_others
 from tracekit.cluster.source import WorkloadSource, check_assumed, source_of
-from tracekit.policy.entrant import Entrant, Entrants, Sent, noted, parse_entrant
+from tracekit.policy.entrant import Entrant, Entrants, Sent, files_entry, parse_entrant
 from tracekit.replay.chance import FEWEST
 from tracekit.replay.measures import compared, find_measure
 from tracekit.replay.runs.results import Results
@@ -176,7 +176,7 @@ def _of_load(results: Results) -> dict[str, Any]:
 
 
 def _of_policies(entrants: Mapping[str, Entrant], names: Sequence[str]) -> dict[str, Any]:
-    return {"policies": names, **noted(entrants[name] for name in names)}
+    return {"policies": names, **files_entry(entrants[name] for name in names)}
 
 
 def _usual(store: Store) -> tuple[str, ...]:

@@ -38,7 +38,7 @@ class SplitPolicy(PlacementPolicy):
         """Combine both parts into the score of all candidates, shape (candidates,)."""
         raise NotImplementedError
 
-    def measured_alone(self, snapshot: Snapshot) -> bool:  # noqa: ARG002
+    def joined_is_cacheable(self, snapshot: Snapshot) -> bool:  # noqa: ARG002
         """Return whether an engine may keep the joined part while its three inputs do not change.
 
         The three inputs are the candidates, the measurements and the amounts of the container.

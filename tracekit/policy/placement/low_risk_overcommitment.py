@@ -15,6 +15,7 @@ from tracekit.policy.placement._parts.formula import either
 from tracekit.policy.placement._parts.load import (
     Claims,
     LoadAware,
+    beta_parameters,
     cumulative,
     max_variance,
     metric_provider,
@@ -22,7 +23,6 @@ from tracekit.policy.placement._parts.load import (
     node_claims,
     pod_claims,
     portion,
-    shape,
 )
 from tracekit.policy.placement._parts.requested import half_away
 from tracekit.policy.view.snapshot import Container, Snapshot
@@ -160,7 +160,7 @@ def load_risk(
     request, limit, capacity = totals.request_before, totals.limit_before, totals.capacity
     some = np.where(capacity > 0, capacity, 1.0)
     threshold, share = portion(request, some), portion(limit, some)
-    spread = believed(mu, sigma, float(smoothing_window))
+    spread = sample_deviation(mu, sigma, float(smoothing_window))
     with np.errstate(divide="ignore", over="ignore"):
         alpha, beta = load_shape(mu, spread)
     below = cumulative(alpha, beta, threshold)
@@ -194,7 +194,7 @@ def as_score(risk: Any) -> Any:
     return (1 - risk) * 100
 
 
-def believed(mu: Any, sigma: Any, window: Any) -> Any:
+def sample_deviation(mu: Any, sigma: Any, window: Any) -> Any:
     """Return single samples' deviation, ``sigma * sqrt(window)``, capped at a possible value."""
     single = sigma * np.sqrt(window)
     most = np.sqrt(max_variance(mu) * MAX_VARIANCE_ALLOWANCE)
@@ -203,7 +203,7 @@ def believed(mu: Any, sigma: Any, window: Any) -> Any:
 
 def load_shape(mu: Any, spread: Any) -> Any:
     """Return alpha and beta of the Beta distribution with mean ``mu`` and deviation ``spread``."""
-    return shape(mu, spread * spread + mu * mu)
+    return beta_parameters(mu, spread * spread + mu * mu)
 
 
 def beyond_request(  # noqa: PLR0917 - compiled too, by position

@@ -172,7 +172,7 @@ class Cmdn(ExtenderPolicy):
             scores[len(valid) :] = 0
         return scores
 
-    def measured_alone(self, snapshot: Snapshot) -> bool:
+    def joined_is_cacheable(self, snapshot: Snapshot) -> bool:
         """Return whether ``mode`` is faithful and the cluster lacks network and disk resources."""
         other = (snapshot.column(name) for name in self.wants)
         return self.mode == "faithful" and all(column is None for column in other)

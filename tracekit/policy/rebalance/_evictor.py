@@ -15,7 +15,7 @@ from tracekit.base.documents import Fields, Narrows, Whole, Widens
 from tracekit.base.errors import TracekitError
 from tracekit.base.units import MS_PER_HOUR, MS_PER_MINUTE, MS_PER_S
 from tracekit.cluster.constraints.labels import Requirement
-from tracekit.policy.view.pods import PodText
+from tracekit.policy.view.pods import PodRecord
 
 #: The priority from which a pod is critical to the system.
 CRITICAL = 2_000_000_000
@@ -66,7 +66,7 @@ class Evictor:
     keeps_marked: bool = False
     nodes: tuple[Requirement, ...] = ()
 
-    def spares(self, pod: PodText) -> str:
+    def spares(self, pod: PodRecord) -> str:
         """Return the reason in its text for which a pod may not be evicted; empty if it may be."""
         if "evict" in pod.marks:
             return ""
@@ -96,7 +96,7 @@ class Scope:
     excluded: frozenset[str] = frozenset()
     labels: tuple[Requirement, ...] = ()
 
-    def holds(self, pod: PodText) -> bool:
+    def holds(self, pod: PodRecord) -> bool:
         """Return whether the namespace of a pod is in the scope."""
         wanted = not self.included or pod.namespace in self.included
         return wanted and pod.namespace not in self.excluded

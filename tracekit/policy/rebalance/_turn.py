@@ -23,7 +23,7 @@ from tracekit.cluster.constraints.labels import Requirement
 from tracekit.policy.placement import Reads
 from tracekit.policy.rebalance import Decision, RebalancePolicy
 from tracekit.policy.rebalance._evictor import Evictor, Scope, Texts
-from tracekit.policy.view.pods import Pods, PodText, plain_pods
+from tracekit.policy.view.pods import PodRecord, Pods, plain_pods
 from tracekit.policy.view.snapshot import Snapshot
 
 #: Why an eviction is refused: by a limit, or because the pod was evicted before. The limit of a
@@ -103,7 +103,7 @@ class Cycle:
         self.evicted: dict[int, str] = {}
         self.staying: defaultdict[tuple[str, str], set[int]] = defaultdict(set)
 
-    def each(self, value: Callable[[PodText], Any], dtype: Any = np.bool_) -> Any:
+    def each(self, value: Callable[[PodRecord], Any], dtype: Any = np.bool_) -> Any:
         """Return a value of each pod's text, shape (placed,)."""
         return self.pods.each(value, dtype)[self.text]
 
@@ -318,13 +318,13 @@ def by_rank(rank: FloatArray | IntArray, some: IntArray) -> list[int]:
     return ordered
 
 
-def owned_by(pod: PodText, kinds: Texts) -> bool:
+def owned_by(pod: PodRecord, kinds: Texts) -> bool:
     """Return whether a pod has an owner of one of these kinds."""
     return any(kind in kinds for kind, _ in pod.owners)
 
 
 def states_of(
-    pod: PodText, parts: Iterable[str], sorts: Iterable[str] = ("waiting", "terminated")
+    pod: PodRecord, parts: Iterable[str], sorts: Iterable[str] = ("waiting", "terminated")
 ) -> set[str]:
     """Return phase and reason of a pod, and why containers of some parts wait or ended."""
     reasons = (pod.states.get(sort, {}).get(part, ()) for sort in sorts for part in parts)

@@ -387,7 +387,7 @@ def acceptance(turn: Turn, listed: IntArray) -> Acceptance:
     @functools.cache
     def tolerates_all(at: int) -> BoolArray:
         # upstream first requires as many tolerations as the node has taints
-        enough = len(pods.texts[at].bears) >= taints
+        enough = len(pods.texts[at].tolerations) >= taints
         return np.asarray(enough & pods.tolerates(at, lambda _: True))
 
     def accepted(index: int, destinations: IntArray) -> bool:

@@ -12,7 +12,7 @@ from tracekit.cluster.constraints.labels import CLOSING
 from tracekit.cluster.workload import UNKNOWN
 from tracekit.policy.rebalance._evictor import Texts
 from tracekit.policy.rebalance._turn import Plugin, Turn, by_rank, owned_by, states_of
-from tracekit.policy.view.pods import PodText
+from tracekit.policy.view.pods import PodRecord
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,7 +51,7 @@ class RemoveDuplicates(Plugin):
                 evicted += by_node[node][max(most, 1) :]
         return evicted
 
-    def _key(self, pod: PodText) -> Any:
+    def _key(self, pod: PodRecord) -> Any:
         if not pod.owners or pod.owners[0][1] == UNKNOWN or owned_by(pod, self.not_owner_kinds):
             return None
         return pod.namespace, pod.owners, pod.images

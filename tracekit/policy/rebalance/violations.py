@@ -190,8 +190,8 @@ class RemovePodsViolatingTopologySpreadConstraint(Plugin):
             hard = [one for one in pod.rules if one.kind == "topologySpread"]
             for rule in (*(hard if self.hard else ()), *(pod.soft if self.soft else ())):
                 asks, bears = (
-                    pod.asks if rule.selector else None,
-                    pod.bears if rule.taints else None,
+                    pod.selector if rule.selector else None,
+                    pod.tolerations if rule.taints else None,
                 )
                 key = dataclasses.replace(rule, least=1), asks, bears
                 if key not in distinct:

@@ -45,7 +45,7 @@ _QUALITY = {"BestEffort": BEST_EFFORT, "Burstable": BURSTABLE, "Guaranteed": GUA
 
 
 @dataclass(frozen=True, kw_only=True)
-class PodText:
+class PodRecord:
     """The recorded Kubernetes fields of a group of equal pods, which the descheduler reads.
 
     Parameters
@@ -58,9 +58,9 @@ class PodText:
         -inf for no stated priority.
     quality : int
         The class of quality of service, -1 for an unknown class.
-    asks : tuple
+    selector : tuple
         The alternative requirements of the node selector; empty for any node.
-    bears : tuple of Toleration
+    tolerations : tuple of Toleration
     selects, requires : bool
         Whether the pod has a node selector or affinity, and whether it has a required affinity.
     prefers : tuple of (weight, requirements)
@@ -78,8 +78,8 @@ class PodText:
     marks: frozenset[str] = frozenset()
     priority: float = -np.inf
     quality: int = -1
-    asks: tuple[tuple[Requirement, ...], ...] = ()
-    bears: tuple[Toleration, ...] = ()
+    selector: tuple[tuple[Requirement, ...], ...] = ()
+    tolerations: tuple[Toleration, ...] = ()
     selects: bool = False
     requires: bool = False
     prefers: tuple[tuple[int, tuple[Requirement, ...]], ...] = ()
@@ -95,7 +95,7 @@ class Pods:
 
     Parameters
     ----------
-    texts : sequence of PodText
+    texts : sequence of PodRecord
     of, created_ms : int64, shape (containers,)
         The position in ``texts`` of each container's text, and the time of its creation.
     nodes : DataFrame
@@ -108,7 +108,7 @@ class Pods:
     """
 
     def __init__(
-        self, texts: Sequence[PodText], of: IntArray, created_ms: IntArray, nodes: pl.DataFrame
+        self, texts: Sequence[PodRecord], of: IntArray, created_ms: IntArray, nodes: pl.DataFrame
     ) -> None:
         self.texts, self.of, self.created_ms = texts, of, created_ms
         self.labels, self._count = Labels(nodes), nodes.height
@@ -125,7 +125,7 @@ class Pods:
         self.open_to = functools.cache(self._open_to)
         self.domain = functools.cache(lambda key: domain_of(self.labels, key))
 
-    def each(self, value: Callable[[PodText], Any], dtype: Any = np.bool_) -> Any:
+    def each(self, value: Callable[[PodRecord], Any], dtype: Any = np.bool_) -> Any:
         """Return ``value`` of each text as an array, shape (texts,)."""
         return np.array([value(one) for one in self.texts], dtype=dtype)
 
@@ -146,14 +146,14 @@ class Pods:
 
     def suits(self, text: int) -> BoolArray:
         """Return which nodes the node selector of text number ``text`` selects, shape (nodes,)."""
-        asks = self.texts[text].asks
+        asks = self.texts[text].selector
         if not asks:
             return np.ones(self._count, dtype=np.bool_)
         return selected(self.labels, asks, self._count)
 
     def tolerates(self, text: int, counts: Callable[[Taint], bool]) -> BoolArray:
         """Return on which nodes a text tolerates all taints that ``counts`` accepts, (nodes,)."""
-        bears = self.texts[text].bears
+        bears = self.texts[text].tolerations
         tolerated = {
             taint: not counts(taint) or any(one.tolerates(taint) for one in bears)
             for has in self._taints
@@ -202,19 +202,19 @@ def plain_pods(
     numbers: dict[tuple[str, float], int] = {}
     of = [numbers.setdefault(key, len(numbers)) for key in zip(services, ranks, strict=True)]
     texts = [
-        PodText(namespace="", labels={}, owners=(("", service),), priority=float(rank))
+        PodRecord(namespace="", labels={}, owners=(("", service),), priority=float(rank))
         for service, rank in numbers
     ]
     names = pl.DataFrame({"node": [str(at) for at in range(nodes)]})
     return Pods(texts, np.array(of, dtype=np.int64), created_ms, names)
 
 
-def _read(row: Mapping[str, Any]) -> PodText:
+def _read(row: Mapping[str, Any]) -> PodRecord:
     """A row of ``OF_CONTAINERS``."""
     space, written = row["namespace"] or "", json.loads(row["eviction"] or "{}")
     unlisted = row["eviction"] is None  # the owner is unknown, and the service counts as the owner
     owners = [["", row["service"]]] if unlisted else written.get("owners", [])
-    return PodText(
+    return PodRecord(
         namespace=space,
         labels=labels_of(row["labels"]) if row["labels"] else {},
         owners=tuple((str(kind), str(name)) for kind, name in owners),
@@ -224,8 +224,8 @@ def _read(row: Mapping[str, Any]) -> PodText:
         ),
         priority=-np.inf if row["priority"] is None else float(row["priority"]),
         quality=_QUALITY.get(written.get("qos"), -1),
-        asks=tuple(map(tuple, alternatives(row["selector"]))) if row["selector"] else (),
-        bears=tolerations(row["tolerations"]) if row["tolerations"] else (),
+        selector=tuple(map(tuple, alternatives(row["selector"]))) if row["selector"] else (),
+        tolerations=tolerations(row["tolerations"]) if row["tolerations"] else (),
         selects=bool(written.get("selects")),
         requires=bool(written.get("requires")),
         prefers=tuple(

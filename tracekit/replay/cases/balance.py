@@ -27,7 +27,7 @@ from tracekit.policy.rebalance._utilization import (
 )
 from tracekit.policy.rebalance.node_utilization import HighNodeUtilization, LowNodeUtilization
 from tracekit.policy.view.cluster import Cluster
-from tracekit.policy.view.pods import Pods, PodText
+from tracekit.policy.view.pods import PodRecord, Pods
 from tracekit.policy.view.snapshot import Placed
 from tracekit.replay.cases import Answer, Question, _shapes, kind
 from tracekit.replay.cases.usage import rows_of
@@ -159,7 +159,7 @@ def _turn(inputs: Document, at: IntArray, resources: Sequence[str]) -> Turn:
     return Turn(cycle, settings, "", Scope(excluded=frozenset(excluded)))
 
 
-def _text(pod: Document) -> PodText:
+def _text(pod: Document) -> PodRecord:
     """The specification of a pod of a case."""
     selector = tuple(
         Requirement(key, "In", (value,)) for key, value in (pod.get("node_selector") or {}).items()
@@ -169,14 +169,14 @@ def _text(pod: Document) -> PodText:
     either = alternatives or ([_NEVER] if terms else [selector] if selector else [])
     bears = [one for one in pod.get("tolerations") or [] if one.get("operator") in _OPERATORS]
     owner, priority = pod.get("owner_kind"), pod.get("priority")
-    return PodText(
+    return PodRecord(
         namespace=pod.get("namespace", "default"),
         labels={},
         owners=((owner, ""),) if owner else (),
         marks=frozenset(mark for name, mark in _MARKS.items() if pod.get(name)),
         priority=-np.inf if priority is None else float(priority),
-        asks=tuple(either),
-        bears=tolerations(json.dumps(bears)),
+        selector=tuple(either),
+        tolerations=tolerations(json.dumps(bears)),
     )
 
 

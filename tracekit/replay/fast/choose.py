@@ -160,7 +160,7 @@ class RowsPlacer:
         """Joint scores of the candidates; cached while shape, measurements and nodes are equal."""
         split, shape = self._split, int(self._shape[index])
         assert split is not None  # noqa: S101 - as the caller saw
-        if not split.measured_alone(snapshot):
+        if not split.joined_is_cacheable(snapshot):
             return split.joined(snapshot, container, nodes)
         cached = self._cached
         if (

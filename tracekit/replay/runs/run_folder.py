@@ -25,7 +25,7 @@ from tracekit.cluster.series import settled_steps
 from tracekit.cluster.source import WorkloadSource, source_of
 from tracekit.cluster.workload import Workload
 from tracekit.policy.entrant import FILES, Entrant, parse_entrant
-from tracekit.policy.entrant import noted as files_noted
+from tracekit.policy.entrant import files_entry as files_noted
 from tracekit.policy.parse import as_given, by_name
 from tracekit.replay.bounds.demand import demand_bound
 from tracekit.replay.bounds.requests import placeable

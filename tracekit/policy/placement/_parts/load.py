@@ -263,7 +263,7 @@ def max_variance(mean: Any) -> Any:
     return either((mean > 0) & (mean < 1), mean * (1 - mean), 0.0)
 
 
-def shape(mean: Any, second: Any) -> tuple[Any, Any]:
+def beta_parameters(mean: Any, second: Any) -> tuple[Any, Any]:
     """Return alpha and beta of the Beta distribution with a mean and a second raw moment.
 
     They are NaN for impossible moments, and infinite with numpy's warning for a variance of 0. For
@@ -281,7 +281,7 @@ def fit(mean: ArrayLike, second: ArrayLike) -> tuple[FloatArray, FloatArray]:
     """Return ``shape`` of arguments that broadcast: alpha and beta, without numpy's warnings."""
     first, other = np.broadcast_arrays(np.asarray(mean, np.float64), np.asarray(second, np.float64))
     with np.errstate(divide="ignore", over="ignore"):
-        return shape(first, other)
+        return beta_parameters(first, other)
 
 
 def cumulative(alpha: ArrayLike, beta: ArrayLike, at: ArrayLike) -> FloatArray:

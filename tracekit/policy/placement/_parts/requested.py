@@ -120,11 +120,11 @@ VOLUMES = "volumes"
 
 def requested(snapshot: Snapshot, container: Container, nodes: IntArray) -> IntArray:
     """Return the non-zero requests on each node plus the container's, shape (candidates, 2)."""
-    incoming = in_whole_cores(container).nonzero_request[: len(BASE)]
+    incoming = with_upstream_overhead(container).nonzero_request[: len(BASE)]
     return np.asarray(snapshot.nonzero_requested[nodes, : len(BASE)] + incoming)
 
 
-def in_whole_cores(container: Container) -> Container:
+def with_upstream_overhead(container: Container) -> Container:
     """Return the container with its CPU overhead counted as upstream did: 1500m counts as 2m."""
     overhead = container.pod.overhead.get(CPU, 0) if container.pod else 0
     if not overhead:
@@ -190,7 +190,7 @@ class TenthsPolicy(PlacementPolicy):
             better=better,
             nonzero=True,
             constants=(self.max_score,),
-            counted_as=in_whole_cores,
+            counted_as=with_upstream_overhead,
         )
 
     def explain(

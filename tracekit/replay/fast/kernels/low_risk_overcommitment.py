@@ -15,10 +15,10 @@ from tracekit.policy.placement.low_risk_overcommitment import (
     NAMES,
     LowRiskOvercommitment,
     as_score,
-    believed,
     beyond_request,
     by_limit,
     load_shape,
+    sample_deviation,
     together,
     within,
 )
@@ -163,7 +163,7 @@ def _load_risk(
     """The risk by load of one node."""
     address = int(parameters[3])
     threshold, share = portion(taken, size), portion(limit, size)
-    spread = believed(mu, sigma, parameters[2])
+    spread = sample_deviation(mu, sigma, parameters[2])
     alpha, beta = load_shape(mu, spread)
     below = _cumulative(address, alpha, beta, threshold)
     possible = _cumulative(address, alpha, beta, share)
