@@ -353,9 +353,10 @@ _SAME = 0.05
 
 
 def unlike_recorded(vcpus: Mapping[str, float]) -> Iterator[Fact]:
-    """Yield a fact if the recorded binding and the largest other way differ by 5 % of vCPUs or more.
+    """Yield a fact if recorded and other ways of binding differ by 5 % of vCPUs or more.
 
-    Other ways bind the requested number of vCPUs, which may differ from the recorded number.
+    The others bind the requested number of vCPUs, which may differ from the recorded number; the
+    largest of them is compared.
 
     Parameters
     ----------
