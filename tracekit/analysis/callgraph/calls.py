@@ -11,19 +11,23 @@ from tracekit.base.arrays import BoolArray, FloatArray, Int32Array, IntArray
 
 @dataclass(frozen=True, kw_only=True)
 class Calls:
-    """Calls sorted by place, and within a place by type; arrays of shape (calls,).
+    """The calls of some traces, one element a call; arrays of shape (calls,).
+
+    Calls are sorted by place (an rpc id of one trace), and at one place by type.
 
     Parameters
     ----------
     place : int64
         The position of the call's rpc id in ``Places``.
+    upstream, downstream, interface : int32
+        Keys of the calling service, the called service and the interface; ``UNKNOWN`` if missing.
     repeats : int64
         The number of calls with these names under this rpc id.
     missing_twins : int64
-        The number of missing records of the other end.
+        The number of missing records; both ends should record each of the calls.
     duration_ms : float64
-        The time that the calling end waited, or, if not recorded, that the called end worked;
-        the longest of repeats.
+        The time that the calling end waited, or, if not recorded, that the called end worked; the
+        longest of repeats.
     by_caller, by_callee : bool
         Whether each end recorded the call; both are False for an inserted call.
     """
@@ -45,9 +49,9 @@ class Calls:
 
 
 def as_documented(records: Records, places: Places, names: Names) -> Calls:
-    """Return one call for each rpc id, as the description of the release defines it.
+    """Return one call for each rpc id, as the documentation of the Alibaba trace defines a call.
 
-    A call has the first known names of its records, in the order of ``Records``.
+    Each name of a call is the first known one among its records, in the order of ``Records``.
     """
     place = places.of_record
     starts = np.flatnonzero(np.diff(place, prepend=-1) != 0)
@@ -73,9 +77,9 @@ def as_documented(records: Records, places: Places, names: Names) -> Calls:
 def as_named(records: Records, places: Places, names: Names) -> Calls:
     """Return one call for each rpc id, type, caller, callee and interface, with its repeats.
 
-    Both ends record a call over the network; the caller alone records any other call. A record may
-    not say which end wrote it. So c records by callers and d by callees among z records are
-    ``max(c, d, ceil(z / 2))`` calls.
+    Both ends record a call over the network; only the caller records any other call. Some records
+    do not show which end wrote them. So of z records, c are known to be by callers and d by
+    callees. They count as ``max(c, d, ceil(z / 2))`` calls over the network.
     """
     place = places.of_record
     order = _by_names(records, place, names)
@@ -161,7 +165,11 @@ def _first_known(values: Int32Array, group: IntArray, groups: int) -> Int32Array
 
 
 def inserted(records: Records, places: Places, names: Names) -> Calls:
-    """Return calls for the missing rpc ids, with names on which the calls around them agree."""
+    """Return a call for each place without a record, with names from its neighbours.
+
+    The upstream is the service that the call above reaches; the downstream is the service that most
+    calls below name as their caller. A name is ``UNKNOWN`` where these records disagree.
+    """
     store = records.store[records.kind]
     below = most(names.upstream, places.parent[places.of_record], len(places))
     above = agreed(names.downstream, np.where(store, -1, places.of_record), len(places))

@@ -23,16 +23,17 @@ MOST_CANDIDATES = 20_000
 
 @dataclass(frozen=True, kw_only=True)
 class Chain:
-    """A set of edges, with the traces whose calls follow exactly these edges.
+    """A set of edges (calls between two services) that the calls of one or more traces form.
 
     Parameters
     ----------
     edges : frozenset of (int, int)
         (upstream_key, downstream_key).
     traces : int
-        The number of traces with this set of edges.
+        The number of traces with exactly these edges.
     member : int
-        The key of one of these traces, with the most frequent numbers of calls for each edge.
+        The trace_key of an example: the smallest among the traces with the most frequent numbers of
+        calls on the edges.
     """
 
     edges: frozenset[tuple[int, int]]
@@ -46,20 +47,20 @@ class Chain:
 
 
 class ChainCounter:
-    """Counts traces by their set of edges, and by that set with the calls on each edge."""
+    """A counter of traces by their set of edges: ``add`` traces, then call ``chains``."""
 
     def __init__(self, services: pl.Series) -> None:
         self._services = services
         self._tally = Tally(["edges", "calls"], smallest=("member",))
 
     def add(self, calls: pl.DataFrame) -> None:
-        """Add the calls of whole traces (``run.calls_frame``)."""
+        """Add the calls of complete traces, a frame of ``run.calls_frame``."""
         counted = signatures(calls, self._services).group_by("edges", "calls")
         first = pl.col("trace_key").min().alias("member")
         self._tally.add(counted.agg(pl.len().cast(pl.Int64).alias("traces"), first))
 
     def chains(self) -> list[Chain]:
-        """Return the most frequent chains in falling order of frequency, then by their edges."""
+        """Return the ``MOST_CANDIDATES`` most frequent chains, the most frequent first."""
         common = self._tally.frame().sort(
             "edges", "traces", "calls", descending=[False, True, False]
         )
@@ -156,19 +157,22 @@ ANSWERED = ("providerRPC_MCR", "HTTP_MCR", "consumerMQ_MCR")
 
 
 def rated_calls(store: Store, sampled: pl.DataFrame, period_ms: int) -> pl.DataFrame:
-    """Return the table of calls from reported rates.
+    """Estimate the calls of each period and edge from the rates that containers report.
+
+    Traces are a sample, but rates are complete. The calls of a container are its reported rate
+    times the period. They are divided among its callers in proportion to the sampled calls.
 
     Parameters
     ----------
     sampled : DataFrame
-        timestamp, um, dm (container_key), calls of the sampled traces, for each period and
-        edge.
+        timestamp (ms), um and dm (keys of the calling and the called container), calls: the calls
+        of the sampled traces, for each period and edge.
 
     Returns
     -------
     DataFrame
-        The same columns, sorted; ``calls`` is a float. Edges to containers without rates have
-        the calls of the sample.
+        The same columns, sorted; ``calls`` is a float. Edges to containers without reported rates
+        keep the calls of the sample.
     """
     edges = sampled.group_by("um", "dm").agg(pl.col("calls").sum().cast(pl.Float64).alias("seen"))
     shares = edges.with_columns(share=pl.col("seen") / pl.col("seen").sum().over("dm"))

@@ -39,7 +39,7 @@ NEED_AT_FULL_USE = 4.0
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Exported(Shown):
-    """The numbers of exported chains, containers and rows, with the names of the files."""
+    """What ``export`` wrote: the numbers of chains, containers and rows, and the file names."""
 
     chains: int
     containers: int
@@ -54,12 +54,13 @@ def export(
     """Write ``calltable.csv``, ``containerState.csv`` and ``chains.csv`` to a folder.
 
     Chains are sets of edges between services with containers, from call graphs in repair mode.
-    ``chains.choose`` chooses ``chains`` of them. Each chain has its own container of each of its
-    services; containers with more samples are taken first.
+    ``chains.choose`` chooses ``chains`` of them. Each chain gets one container of each of its
+    services, which no other chain gets; containers with more samples come first.
 
     The calls of a period and edge come from ``chains.rated_calls``. The time of a row is the end of
     its period, because a sample of use at t covers the time before t (alibaba/clusterdata issue
-    144). Needs are ``min(4 x fraction, 4)``, in cores and GB.
+    144). Needs are ``min(4 x f, 4)`` cores or GB, where f is the used fraction of the container's
+    size.
 
     Raises
     ------
@@ -85,7 +86,7 @@ def export(
 def simulation_frames(
     store: Store, *, chains: int = CHAINS, progress: Progress = SILENT
 ) -> dict[str, pl.DataFrame]:
-    """Return the tables of ``export`` by file name; raises as ``export``."""
+    """Return the tables that ``export`` writes, by file name; raise the same errors."""
     parts = open_parts(store)
     hosts = _containers(store)
     with progress.task("export", None, "pieces") as task:

@@ -27,7 +27,7 @@ from tracekit.base.arrays import BoolArray, Int32Array, IntArray
 
 @dataclass(frozen=True, kw_only=True)
 class Tree:
-    """The parents of calls; arrays of shape (calls,).
+    """The call that made each call; arrays of shape (calls,).
 
     Parameters
     ----------
@@ -36,7 +36,7 @@ class Tree:
     depth : int32
         The number of calls above the call in its tree.
     contradicts : bool
-        Whether the call's upstream is another service than its parent reaches.
+        Whether the call names another upstream than the service that its parent called.
     """
 
     parent: IntArray
@@ -45,10 +45,10 @@ class Tree:
 
 
 def by_path(calls: Calls, places: Places, ledger: Ledger) -> Tree:
-    """Return the tree that rpc ids alone give: a call's parent has its id without the last number.
+    """Return the tree that rpc ids alone give: the parent of call ``0.1.2`` is call ``0.1``.
 
-    A call whose parent is not recorded has none. ``calls`` has one call per recorded place. No call
-    is left out; contradictions of names are noted.
+    A call whose parent is not recorded has no parent. ``calls`` has one call per recorded place.
+    Every call is in the tree; the ledger counts the calls whose upstream contradicts their parent.
     """
     above = places.parent[calls.place]
     parent = np.where(above >= 0, find(calls.place, above), -1)
@@ -88,13 +88,15 @@ def _depth(parent: IntArray) -> Int32Array:
 def by_name(calls: Calls, calls_on: BoolArray, places: Places, ledger: Ledger) -> Tree:
     """Return the tree in which a call's parent fits both its rpc id and its upstream.
 
-    Calls are taken from the entries downwards. The parent is the first call at the place above that
-    reaches the call's upstream; a missing name fits any. If there is no such call, the parent is a
-    call with the same rpc id that reaches the upstream, since a service may pass on the id it was
-    called with. If there is none either, it is the nearest call above that reaches the upstream,
-    since the call was then numbered below its sibling. Otherwise the call stays where its path
-    says, and is marked. A call without upstream is placed below the nearest call that can make
-    others. No call is left out.
+    Let s be the upstream of a call; a missing s fits every service. The parent is the first of
+    these:
+
+    1. the first call with the rpc id above (``0.1`` for ``0.1.2``) whose downstream is s;
+    2. a call with the same rpc id whose downstream is s, since services may reuse theirs;
+    3. the nearest call further above whose downstream is s, if numbering went below a sibling;
+    4. the nearest call above by rpc id; the call is then marked as ``contradicts``.
+
+    Every call is in the tree. A call with nothing above it has no parent.
 
     Parameters
     ----------
@@ -265,7 +267,7 @@ def _at(values: IntArray | BoolArray, index: IntArray) -> IntArray:
 
 @dataclass(frozen=True, kw_only=True)
 class Graph:
-    """The calls of whole traces, as a forest with one or more trees for each trace."""
+    """The call graphs of some complete traces, made by ``rebuild``; a trace has 1 or more trees."""
 
     mode: Mode
     records: Records
@@ -281,13 +283,13 @@ class Graph:
 
 
 def rebuild(rows: pl.DataFrame, *, mode: Mode = MODE) -> Graph:
-    """Rebuild the call graphs of whole traces.
+    """Rebuild the call graphs of complete traces.
 
     Parameters
     ----------
-    rows : the columns of ``call_keyed`` and ``part``, in any order
-    mode : ``naive`` trusts rpc ids: one call for each, below the call that its path names
-        ``repair`` mends names and parents by comparing records.
+    rows : the columns of ``call_keyed`` and ``part`` (the number of the file), in any order
+    mode : ``naive`` makes one call of each rpc id, whose parent is the call of the rpc id above
+        ``repair`` corrects names and parents by comparing records
     """
     records = arrange(rows)
     places = locate(records)

@@ -68,12 +68,12 @@ SCHEMA: dict[str, pl.DataType | type[pl.DataType]] = {
 
 
 class Ledger:
-    """Counts of defects per trace and action.
+    """Counts of defects by trace and action; an action is what was done about a defect.
 
     Parameters
     ----------
     traces : int
-        Number of traces; ``note`` takes positions among them.
+        The number of traces. ``note`` takes positions of traces, 0..traces - 1.
     """
 
     def __init__(self, traces: int) -> None:
@@ -119,15 +119,15 @@ _COMPACT_FRAMES = 50
 
 
 class Tally:
-    """Counts by key, added up now and then so that memory stays small.
+    """Sums of columns by key, over many frames; ``add`` takes a frame, ``frame`` returns the sums.
 
-    New rows are added up when they outnumber the stored rows, so that the cost does not grow with
-    the number of pieces. They are also added up when there are many frames, because each frame
-    takes memory.
+    Frames are summed when their rows outnumber those of the sums so far, or when there are many
+    frames. So neither memory nor the cost of a frame grows with the number of frames.
 
     Parameters
     ----------
-    smallest : columns of which the smallest value is kept; all others are summed.
+    keys : columns that name a row; with no key there is one sum over all rows
+    smallest : columns of which the smallest value is kept; all others are summed
     """
 
     def __init__(self, keys: list[str], *, smallest: tuple[str, ...] = ()) -> None:
@@ -137,7 +137,7 @@ class Tally:
         self._fresh = 0
 
     def add(self, counts: pl.DataFrame) -> None:
-        """Add rows of the keys and any columns of numbers."""
+        """Add a frame; its columns are the keys and numbers to sum."""
         self._frames.append(counts)
         self._fresh += counts.height
         many = self._fresh > max(_COMPACT_ROWS, self._frames[0].height)
@@ -168,7 +168,7 @@ class Totals:
         self._traces = Tally([])
 
     def add(self, calls: pl.DataFrame, traces: pl.DataFrame, ledger: pl.DataFrame) -> None:
-        """Add whole traces: the frames of a graph that ``run`` makes."""
+        """Add the frames of ``calls_frame``, ``traces_frame`` and ``ledger_frame``."""
         recorded = calls.filter(pl.col("by_caller") | pl.col("by_callee"))
         count = pl.col("repeats").sum().alias("calls")
         self._durations.add(recorded.group_by(*_EDGE, "response_time_ms").agg(count))
@@ -208,7 +208,7 @@ class Totals:
         )
 
     def traces(self) -> dict[str, int]:
-        """Return sums over traces: of records, calls and so on, and of traces of each kind."""
+        """Return totals over all traces, with the keys of ``run.CallGraphs.counts``."""
         return {name: int(value) for name, value in self._traces.frame().row(0, named=True).items()}
 
     def ledger(self) -> pl.DataFrame:
@@ -226,7 +226,8 @@ class Totals:
         """Return one row per upstream_key, downstream_key and rpc_type.
 
         Columns: calls, response_time_p50_ms, response_time_p95_ms, response_time_max_ms, weight
-        (calls of the edge / calls of known upstreams to the downstream: theta of the sizing model).
+        (theta of the sizing model: the edge's part of all calls to the downstream whose upstream is
+        known).
         """
         counted = self._durations.frame().sort(*_EDGE, "response_time_ms")
         has_time = pl.col("response_time_ms").is_not_null()
@@ -290,7 +291,7 @@ def _quantile(share: float) -> pl.Expr:
 
 
 def summary(shapes: pl.DataFrame) -> pl.DataFrame:
-    """Return statistics of ``Totals.shapes``: measure, count, mean, p50, p95, p99, max."""
+    """Return statistics of ``Totals.shapes``: measure, total (count), mean, p50, p95, p99, max."""
     reached = pl.col("count").cum_sum()
     shares = {"p50": 0.5, "p95": 0.95, "p99": 0.99}
     return shapes.group_by("measure", maintain_order=True).agg(

@@ -28,7 +28,7 @@ from tracekit.base.arrays import BoolArray, Int32Array, IntArray
 
 
 def note_missing(records: Records, places: Places, names: Names, ledger: Ledger) -> None:
-    """Note the names that are still missing."""
+    """Count in the ledger the records that lack an upstream or a downstream."""
     entry = places.entry[places.of_record]
     nameless = names.upstream < 0
     ledger.note("missing_upstream", "outside the trace", records.trace[nameless & entry])
@@ -37,14 +37,15 @@ def note_missing(records: Records, places: Places, names: Names, ledger: Ledger)
 
 
 def mend(records: Records, places: Places, ledger: Ledger) -> Names:
-    """Fill in the names that other records of the trace tell, and note each in the ledger.
+    """Return the names of records, corrected and filled in; count each change in the ledger.
 
-    First, outvoted names are changed (``weigh``). A missing upstream then comes from the records
-    with the same rpc id, if these agree. Missing and doubtful names come from the record of the
-    call's other end. A missing downstream comes from records of the same rpc id, type and
-    interface, if these agree; for a remote call, then from the upstreams of the calls below, if
-    most agree. Last, a missing upstream comes from the downstream of the call above, if there is
-    one only, else from the other calls below that call, if most agree.
+    1. Names that other records outvote are changed (``weigh``).
+    2. A missing upstream comes from records with the same rpc id, if these agree.
+    3. The two records of one call get the same names; see the module for which of them counts.
+    4. A missing downstream comes from records of equal rpc id, type and interface, if these agree.
+    5. For a remote call it else comes from the upstreams of the calls below, if most agree.
+    6. A missing upstream comes from the downstream of the call above, if it has only one.
+    7. If it has none, the upstream comes from the other calls below that call, if most agree.
     """
     names = as_recorded(records)
     weigh(records, places, names, ledger)
@@ -218,7 +219,10 @@ def _twins(records: Records, place: IntArray, names: Names) -> tuple[IntArray, I
 
 
 def pairs(place: IntArray, kind: Int32Array) -> tuple[IntArray, IntArray]:
-    """Return the positions of both records of each place and type that has exactly two."""
+    """Return two arrays with the first and the second record of each pair.
+
+    A pair is a place and type with exactly two records. Records must be sorted by place and type.
+    """
     fresh = np.ones(len(place) + 1, dtype=np.bool_)
     fresh[1:-1] = (place[1:] != place[:-1]) | (kind[1:] != kind[:-1])
     starts = np.flatnonzero(fresh)

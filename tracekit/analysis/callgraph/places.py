@@ -15,20 +15,22 @@ from tracekit.store.views import ids_of
 
 @dataclass(frozen=True, kw_only=True)
 class Places:
-    """Distinct (trace, path), sorted by both; arrays of shape (places,).
+    """The places of some traces: distinct pairs of trace and path (rpc id), sorted by both.
+
+    Arrays are of shape (places,).
 
     Parameters
     ----------
     parent : int64
         The place of the path without its last number, -1 without such a place.
     recorded : bool
-        Whether the place has a record. The other places are gaps: paths between two recorded
-        ones, or the entry.
+        Whether the place has a record. The other places are gaps: paths between two recorded ones,
+        or the entry.
     entry : bool
-        Whether the trace starts at the place. The start is the longest common beginning of all
-        paths of the trace with one first number; or the path above this beginning, if the
-        beginning is recorded and its record names an upstream. The place above a start belongs
-        to no known service.
+        Whether a tree of the trace starts at the place. Paths of a trace with the same first number
+        form a tree. It starts at their longest common beginning: ``0.1`` for ``0.1.1`` and
+        ``0.1.2``. If its records name one upstream and a downstream, the tree starts one path
+        higher.
     of_record : int64, shape (records,)
         The place of each record.
     """
@@ -46,7 +48,7 @@ class Places:
 
 
 def locate(records: Records) -> Places:
-    """Return the places of these records, together with the gaps between recorded places."""
+    """Return the places of these records, and the gaps between recorded places."""
     paths = records.paths
     size = max(len(paths.text), 1)
     of_record = records.trace * size + records.path
@@ -149,7 +151,7 @@ _ENTITY = {
 
 
 class StoreNames:
-    """The ids behind the keys of a store: of its services and interfaces, and of given traces."""
+    """A lookup of the original ids for the keys of a store's services, interfaces and traces."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -166,7 +168,7 @@ class StoreNames:
         return keys.replace_strict(ids["key"], ids["id"], return_dtype=pl.String)
 
     def named(self, frame: pl.DataFrame) -> pl.DataFrame:
-        """Return the frame with ids for keys, such as ``upstream`` for ``upstream_key``."""
+        """Return the frame with ids in place of keys, as ``upstream`` for ``upstream_key``."""
         return frame.select(
             self._ids[_ENTITY[name]].gather(frame[name]).alias(name.removesuffix("_key"))
             if name in _ENTITY
@@ -175,9 +177,9 @@ class StoreNames:
         )
 
     def table(self, frame: pl.DataFrame) -> pa.Table:
-        """Return the frame as an Arrow table whose ids are dictionaries, which are quick to write.
+        """Return the frame as an Arrow table with dictionary-encoded ids, which are quick to write.
 
-        ``trace_key`` must be a column, and the keys of the traces must be close together.
+        ``trace_key`` must be a column. All ids between its smallest and its largest key are read.
         """
         keys = frame["trace_key"]
         first, traces = self._range(keys)

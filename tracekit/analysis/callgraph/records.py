@@ -25,7 +25,7 @@ _KEY = "trace_key"
 
 @dataclass(frozen=True, kw_only=True)
 class Part:
-    """A file of the store, with each row group's range of traces and number of rows."""
+    """A file of calls in the store, with first and last trace key and rows of each row group."""
 
     path: Path
     number: int
@@ -62,9 +62,9 @@ def _part(path: Path, number: int) -> Part:
 
 
 def ranges(parts: list[Part], rows_at_once: int = ROWS_AT_ONCE) -> list[tuple[int, int]]:
-    """Return ranges of trace keys, first and last, of about ``rows_at_once`` rows each.
+    """Return ranges of trace keys (first and last, both included) of about ``rows_at_once`` rows.
 
-    It is assumed that the rows of a row group are spread evenly over the traces it spans.
+    The size is estimated: rows of a row group count as evenly spread over its traces.
     """
     low = np.concatenate([part.low for part in parts])
     high = np.concatenate([part.high for part in parts])
@@ -90,7 +90,7 @@ def _rows_below(low: IntArray, high: IntArray, rows: IntArray) -> tuple[IntArray
 
 
 def read(parts: list[Part], first: int, last: int) -> pl.DataFrame:
-    """Return all rows of the traces of a range: the columns of ``call_keyed`` and ``part``."""
+    """Return the rows of ``call_keyed``, with ``part``, for trace keys first to last (included)."""
     frames = [
         scan_parquet(part.path)
         .filter(pl.col(_KEY).is_between(first, last))
@@ -102,7 +102,7 @@ def read(parts: list[Part], first: int, last: int) -> pl.DataFrame:
 
 
 def chunks(parts: list[Part], rows_at_once: int = ROWS_AT_ONCE) -> Iterator[pl.DataFrame]:
-    """Yield all rows, about ``rows_at_once`` at a time; no trace is divided."""
+    """Yield frames of about ``rows_at_once`` rows, until all are read; no trace is divided."""
     for first, last in ranges(parts, rows_at_once):
         rows = read(parts, first, last)
         if rows.height:
@@ -185,17 +185,17 @@ NO_PATH = -1
 
 @dataclass(frozen=True, kw_only=True)
 class Paths:
-    """Distinct paths in the order of their text, all their ancestors included.
+    """Distinct paths (rpc ids) and their ancestors, sorted as text; a path's code is its position.
 
     Parameters
     ----------
     text : Series of String, shape (paths,)
     parent : int32
-        Code of the path without its last number, -1 for a path of one number.
+        The code of the path without its last number, -1 for a path of one number.
     first : int32
-        Code of the path of one number that the path starts with.
+        The code of the path's first number: ``0`` for ``0.1.2``.
     depth : int32
-        Dots in the path.
+        The number of dots in the path.
     """
 
     text: pl.Series
@@ -205,7 +205,7 @@ class Paths:
 
 
 def encode(rpc_ids: pl.Series) -> tuple[Paths, Int32Array]:
-    """Return the paths of rpc ids, and each id's code; ``NO_PATH`` for an id that is no path."""
+    """Return the distinct paths, and the code of each rpc id; ``NO_PATH`` for any other text."""
     distinct = rpc_ids.unique().drop_nulls()
     text = _with_ancestors(distinct.filter(distinct.str.contains(PATH)))
     # an enumeration in the order of the text gives each text its place in that order
@@ -252,10 +252,10 @@ STORES = ("db", "mc")
 
 
 def in_order(rpc_types: pl.Series) -> list[str]:
-    """Return the distinct types: remote ones first, stores last, by name within each.
+    """Return the distinct types: remote calls first, calls to data stores last, each by name.
 
-    If several calls share an rpc id, the first of them that can make calls counts as the caller of
-    the calls below. So the order matters.
+    The order matters where several calls share an rpc id: the first that can make calls is taken as
+    the parent of the calls below.
     """
     distinct = rpc_types.unique().drop_nulls().to_list()
     return sorted(distinct, key=lambda name: (_class(name), name))
@@ -270,9 +270,9 @@ _IDS = ("upstream_key", "downstream_key", "interface_key")
 
 @dataclass(frozen=True, kw_only=True)
 class Records:
-    """Records sorted by trace, path, type, and within these the calling end's before the called's.
+    """The records of complete traces as arrays of shape (records,), made by ``arrange``.
 
-    Arrays are of shape (records,).
+    They are sorted by trace, path, type, and then the calling end's before the called end's.
 
     Parameters
     ----------
@@ -282,11 +282,10 @@ class Records:
         Types of calls, in the order of ``in_order``; ``kind`` has positions in it, and
         ``len(types)`` stands for a missing type.
     remote, twice, store : bool, shape (types + 1,)
-        Whether calls of a type go over the network, are recorded by both ends, go to a data
-        store.
+        For each type: whether calls go over the network; whether both ends record them; whether
+        they go to a data store.
     side : int8
-        1: recorded by the calling end; -1: by the called end; 0: the call was too short to
-        tell.
+        1: recorded by the calling end; -1: by the called end; 0: the call was too short to tell.
     duration_ms : float64
         Response time without its sign; NaN where it is missing.
     repeated : int64, shape (traces,)
@@ -316,7 +315,7 @@ class Records:
 
 @dataclass(frozen=True, kw_only=True)
 class Names:
-    """The names in each record, mended or as recorded; int32 of shape (records,)."""
+    """Keys of the services and the interface of each record, int32 of shape (records,)."""
 
     upstream: Int32Array
     downstream: Int32Array
@@ -324,7 +323,7 @@ class Names:
 
 
 def as_recorded(records: Records) -> Names:
-    """Return copies of the names as they are recorded."""
+    """Return copies of the names in ``records``, to be changed."""
     return Names(
         upstream=records.upstream.copy(),
         downstream=records.downstream.copy(),
@@ -333,7 +332,7 @@ def as_recorded(records: Records) -> Names:
 
 
 def arrange(rows: pl.DataFrame) -> Records:
-    """Turn rows of ``call_keyed`` (whole traces, any order) into records."""
+    """Make records of rows of ``call_keyed``; the rows are of complete traces, in any order."""
     paths, path = encode(rows["rpc_id"])
     traces = distinct(rows["trace_key"].to_numpy().astype(np.int64))
     types = in_order(rows["rpc_type"])

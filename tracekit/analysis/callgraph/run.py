@@ -40,13 +40,13 @@ from tracekit.store.folder import Store
 
 
 def calls_frame(graph: Graph) -> pl.DataFrame:
-    """Return the calls, sorted by trace and path.
+    """Return one row per call, sorted by trace and path.
 
     Columns: trace_key, call (number within the trace), parent (call that made it, NULL at the top
     of a tree), rpc_id, depth, upstream_key, downstream_key, rpc_type, interface_key, time_ms,
     response_time_ms, repeats, fan_out (calls it made), by_caller, by_callee, contradicts (whether
-    it stays where its rpc id puts it, although it names another upstream than its parent reaches).
-    An inserted call has no rpc_type and no response time.
+    it names another upstream than the service that its parent called). An inserted call has no
+    rpc_type and no response time.
     """
     calls, tree, records = graph.calls, graph.tree, graph.records
     number = _numbers_within_trace(graph)
@@ -97,10 +97,10 @@ def traces_frame(graph: Graph, rows: pl.DataFrame) -> pl.DataFrame:
     """Return one row per trace, sorted by trace_key.
 
     Columns: trace_key, start_ms, end_ms (first and last record), records, calls (repeats counted,
-    without inserted ones), inserted, left_out (0: every call stays), contradicting (calls),
-    missing_calls (rpc ids), extra_calls (calls beyond one per rpc id), depth, services, trees,
-    connected (one tree, nothing that contradicts), files, first_part, last_part (numbers of the
-    store's files it is in).
+    without inserted ones), inserted, left_out (always 0), contradicting (calls that contradict
+    their parent), missing_calls (rpc ids without a record), extra_calls (calls beyond one per rpc
+    id), depth, services, trees, connected (one tree without contradicting calls), files (that hold
+    the trace), first_part, last_part (the smallest and the largest number of these files).
     """
     seen = rows.group_by("trace_key").agg(
         pl.col("time_ms").min().alias("start_ms"),
@@ -159,9 +159,9 @@ def _services(graph: Graph) -> IntArray:
 
 
 def ledger_frame(graph: Graph) -> pl.DataFrame:
-    """Return the ledger of each trace: trace_key, defect, action, count; sorted.
+    """Return the defects of each trace: trace_key, defect, action, count; sorted.
 
-    Defects and actions are enumerations, because texts would keep the memory of the whole column.
+    ``defect`` and ``action`` are of type Enum, which takes less memory than text.
     """
     ledger = graph.ledger.frame()
     keys = pl.Series("trace_key", graph.records.traces.astype(np.int32))
@@ -174,7 +174,7 @@ Piece = tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame]
 
 @dataclass(frozen=True)
 class PieceTask:
-    """The task to rebuild the traces with keys from ``first`` to ``last``."""
+    """A task for a worker: rebuild the traces with keys ``first`` to ``last``, both included."""
 
     parts: list[Part]
     first: int
@@ -182,7 +182,7 @@ class PieceTask:
     mode: Mode
 
     def run(self, on_progress: OnProgress) -> Piece | None:
-        """Return the frames of the piece, or None where no call has such a key."""
+        """Return the frames of calls, traces and defects; None if no call has such a key."""
         del on_progress  # a piece is short
         rows = read(self.parts, self.first, self.last)
         if not rows.height:
@@ -200,7 +200,7 @@ _DICTIONARY_BYTES = 2**25
 
 
 class Folder:
-    """A folder of results that are written piece by piece; use it as a context manager.
+    """A writer of Parquet files into one folder, piece by piece; use it as a context manager.
 
     Parameters
     ----------
@@ -223,12 +223,12 @@ class Folder:
                     writer.close()
 
     def append(self, name: str, frame: pl.DataFrame) -> None:
-        """Add rows that carry ``trace_key`` to ``<name>.parquet``."""
+        """Append the rows of a frame with a column ``trace_key`` to ``<name>.parquet``."""
         if self._path is not None:
             self._write(name, self._names.table(frame))
 
     def whole(self, name: str, frame: pl.DataFrame) -> None:
-        """Write a result, with ids for keys, to ``<name>.parquet``."""
+        """Write a complete result to ``<name>.parquet``, with ids in place of keys."""
         if self._path is not None:
             self._write(name, self._names.named(frame).to_arrow())
 
@@ -256,16 +256,16 @@ CALLS_FOLDER = ResultFolder(what="folder of call graphs", schema="tracekit/calls
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class CallGraphs(Shown):
-    """The totals of all call graphs of a store.
+    """The totals over all call graphs of a store, returned by ``callgraph``.
 
     Parameters
     ----------
     counts : dict of str to int
-        traces, records, calls, inserted, left_out, contradicting, connected,
-        with_missing_calls, with_reused_rpc_ids, with_left_out_calls, with_contradicting_calls,
-        unaffected, split.
+        Sums of ``traces_frame``: records, calls, inserted, left_out, contradicting. Numbers of
+        traces: traces, connected, with_missing_calls, with_reused_rpc_ids, with_left_out_calls,
+        with_contradicting_calls, unaffected (by these four), split (in several files).
     ledger : DataFrame
-        defect, action, count, unit, traces.
+        defect, action, count, unit of count, traces (number of traces with the defect).
     shapes : DataFrame
         measure, value, count.
     edges : DataFrame
@@ -295,15 +295,15 @@ def callgraph(
     crew: Crew | None = None,
     progress: Progress = SILENT,
 ) -> CallGraphs:
-    """Rebuild the call graphs of a store, and count what was wrong with their records.
+    """Rebuild the call graphs of a store, and count the defects of their records.
 
     Parameters
     ----------
     out : folder for calls, traces, ledger, edges, services and shapes as Parquet
     mode : ``naive`` or ``repair``, see ``tracekit.analysis.callgraph.graph.rebuild``
-    rows_at_once : rows in memory; the results do not depend on it
-    jobs : processes; as many as there are cores if not given, one for a small store
-    crew : workers that rebuild the pieces in place of this process; closed at the end
+    rows_at_once : rows that a process holds in memory; the results do not depend on it
+    jobs : number of processes; by default one for a small store, else one for each core
+    crew : workers to use instead of ``jobs`` processes; they are closed at the end
 
     Raises TracekitError for an unknown mode or a store without calls.
     """

@@ -22,11 +22,11 @@ ENOUGH = 2
 
 
 def weigh(records: Records, places: Places, names: Names, ledger: Ledger) -> None:
-    """Change outvoted names in place, and note each change in the ledger.
+    """Change the names that other records outvote, in place; count each change in the ledger.
 
-    First come records that name their ends the wrong way round. Then the calls below a call vote
-    with their upstreams on its downstream. Last, the downstream of the call above and the upstreams
-    of the calls beside a call vote on its upstream.
+    1. Exchange upstream and downstream of records that name them the wrong way round.
+    2. Change a call's downstream to the service that the calls below name as their upstream.
+    3. Change a call's upstream to the service that the call above and its other calls name.
     """
     doubts = _Doubts(records, places, names)
     for step in (_turn_round, _downstream, _upstream):
@@ -36,14 +36,14 @@ def weigh(records: Records, places: Places, names: Names, ledger: Ledger) -> Non
 
 @dataclass(frozen=True)
 class Votes:
-    """The number of records that give a name to a place.
+    """The number of records that give each place (rpc id of a trace) each name.
 
     Parameters
     ----------
     keys : int64
-        Place and name in one number, sorted, each once.
+        One number for each pair of place and name; sorted and distinct.
     count, first : int64
-        The number of records with the key, and the first of them.
+        The number of records with the key, and the position of the first of them.
     """
 
     keys: IntArray
@@ -57,7 +57,7 @@ class Votes:
 
 
 def votes(records: IntArray, keys: IntArray) -> Votes:
-    """Count records by key; ``keys`` has the key of each record."""
+    """Count records by key. ``keys[i]`` is the key of record ``records[i]``."""
     named, first, count = np.unique(keys, return_index=True, return_counts=True)
     return Votes(keys=named, count=count, first=records[first])
 
