@@ -27,15 +27,14 @@ WHERE cell IS NULL AND amount > 0
 
 @dataclass(frozen=True)
 class Capacities:
-    """Recorded capacities of one resource.
+    """The capacities of all nodes for one resource, as recorded in the store.
 
     Parameters
     ----------
     commonest : float
-        The capacity of most nodes, in ``unit``; the smaller capacity if two are equally
-        frequent.
+        The capacity that most nodes have, in ``unit``; of equally frequent ones the smallest.
     relative : dict of int to float
-        The capacity of each node over the commonest capacity, by key of the node.
+        By node_key: the capacity of the node divided by the commonest capacity.
     """
 
     commonest: float
@@ -68,11 +67,12 @@ MAX_CELLS = 8_000_000
 
 @dataclass(frozen=True, kw_only=True)
 class NodeChanges:
-    """The changes of one node and of its containers, between samples.
+    """The changes of use between successive samples, for one node and each of its containers.
 
-    Arrays are by resource, of shape (steps,) and (containers, steps). A missing sample of a
-    container makes its change 0; a missing sample of the node makes all changes 0. The changes of a
-    node are shares of a node of the commonest size.
+    The dicts are by resource; ``node`` has arrays of shape (steps,), ``containers`` of shape
+    (containers, steps). ``steps`` has the number of known changes of the node. A change with a
+    missing sample is 0, and so are the containers' changes where a sample of the node is missing.
+    Changes of the node are shares of the commonest capacity.
     """
 
     node_key: int
@@ -83,7 +83,7 @@ class NodeChanges:
 
 
 def changes(database: AnyDatabase) -> Iterator[NodeChanges]:
-    """Yield the changes of each node that has samples of its own and of its containers."""
+    """Yield the changes of each node with samples of containers; nothing without node samples."""
     grid = _grid(database)
     if grid is None:
         return
@@ -183,14 +183,16 @@ def _dense(
 
 @dataclass(frozen=True, kw_only=True)
 class NodeSums:
-    """Sums of products of the changes of a node and of its containers, for one resource.
+    """The sums over time of products of changes, for one node and one resource.
 
     Parameters
     ----------
     services : int64, shape (containers,)
-        Service of each container, as a column of the regression.
+        The service of each container, as a column of the regression.
     gram : float64, shape (containers, containers)
+        Products of the changes of two containers.
     cross : float64, shape (containers,)
+        Products of the changes of a container and of the node.
     square : float
         Sum of the squared changes of the node.
     steps : int
@@ -206,10 +208,10 @@ class NodeSums:
 
 @dataclass
 class Sums:
-    """The sums of all nodes for one resource.
+    """The input of a regression of node use on container use, for one resource.
 
-    ``services`` has the keys of the regression's columns, and ``containers`` the number of
-    containers of each.
+    ``services`` has the service_key of each column of the regression, ``containers`` the number of
+    containers of each service, and ``nodes`` the sums of each node.
     """
 
     services: IntArray
@@ -217,7 +219,7 @@ class Sums:
     nodes: list[NodeSums] = field(default_factory=list)
 
     def normal_equations(self) -> tuple[FloatArray, FloatArray]:
-        """Return the Gram matrix, (services, services), and the cross products, (services,)."""
+        """Return the Gram matrix (services, services) and the cross products (services,)."""
         count = len(self.services)
         gram, cross = np.zeros((count, count)), np.zeros(count)
         for node in self.nodes:

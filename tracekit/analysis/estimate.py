@@ -44,7 +44,9 @@ _TRIES = 4
 
 @dataclass(frozen=True, kw_only=True)
 class Estimate:
-    """Sizes for one resource, as the share of its node that a full container takes.
+    """The estimated sizes of containers for one resource, as shares of a node.
+
+    A size is the share of its node that a container takes at full use.
 
     Parameters
     ----------
@@ -53,9 +55,8 @@ class Estimate:
     size, low, high : float64, shape (services,)
         Each service's own size; NaN if the use of its containers never changes.
     determined : bool, shape (services,)
-        Whether the data determine the service's size. This is decided by the width of the
-        interval against the common size, never by the estimate itself, which would select lucky
-        estimates.
+        Whether the size is known well enough: half of its interval is at most ``DETERMINED_PART``
+        of the common size.
     condition_number : float
         The condition number of the services' changes, scaled to unit length; large if services
         cannot be distinguished.
@@ -76,12 +77,11 @@ class Estimate:
 
 
 def estimate(sums: Sums, rng: np.random.Generator) -> Estimate:
-    """Fit one size for all services, then one for each.
+    """Fit one size for all services, then one size for each service, with 95 % intervals.
 
-    Nodes are weighted by the inverse of the variance that a first fit leaves on each. Intervals
-    come from drawing nodes with replacement, with the same draws for all sizes. They are linear
-    around the least-squares solution, which saves a fit for each draw, and never narrower than the
-    noise of the nodes alone makes them.
+    Each node is weighted by the inverse of the variance that a first fit leaves unexplained on it.
+    Intervals come from a bootstrap over nodes, linear around the least-squares solution so that no
+    draw needs a fit. An interval is never narrower than the noise of the nodes alone makes it.
     """
     drawn = resampling_matrix(rng, len(sums.nodes), REPLICATES)
     weighed = _weighed(sums)
@@ -244,14 +244,14 @@ def _noise(node: NodeSums, size: FloatArray) -> float:
 def inferred_sizes(
     database: AnyDatabase, rng: Callable[[str], np.random.Generator]
 ) -> dict[str, tuple[Sums, Estimate]]:
-    """Return the sums and the estimate of each resource.
+    """Return, by resource, the sums of changes and the sizes estimated from them.
 
     The result is empty if no node has both its own samples and samples of containers.
 
     Parameters
     ----------
     rng : callable
-        The generator of a label, for intervals.
+        Returns the random generator for a label; it draws the nodes for the intervals.
     """
     by_resource = sums_of(changes(database), RESOURCES)
     return {

@@ -45,10 +45,10 @@ def run_query(
     *,
     own: Mapping[str, pl.DataFrame] | None = None,
 ) -> pl.DataFrame:
-    """Return the rows of a query, as ``tracekit.store.query.run`` does.
+    """Return the rows of a query, as ``tracekit.store.query.run`` does, but faster on large tables.
 
-    If none of its parameters is given, this query, and each query that it reads, is computed by the
-    method of ``way_of`` in place of its SQL.
+    A query for which ``way_of`` has a method, and which gets no parameter, is computed by that
+    method. The same holds for the queries that this query reads.
 
     Raises
     ------
@@ -104,7 +104,7 @@ def _views_read(query: SqlFile) -> Collection[str]:
 
 
 def node_profile(store: Store, database: Database) -> pl.DataFrame:
-    """Return the rows of ``queries/usage/node_profile.sql`` for a ``node_usage`` of one part."""
+    """Return the rows of ``queries/usage/node_profile.sql``; ``node_usage`` must have one part."""
     cpu, memory = pl.col("cpu_fraction"), pl.col("memory_fraction")
     moments = (
         scan_parquet(*store.table_files("node_usage"))

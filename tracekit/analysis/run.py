@@ -24,14 +24,14 @@ from tracekit.store.tables import all_tables
 
 @dataclass(frozen=True, repr=False)
 class Analysis(Shown):
-    """The results of the analytics of a store.
+    """The tables that ``analyze`` computed from a store.
 
     Parameters
     ----------
     frames : dict of str to DataFrame
         Rows by the name of the query (``<subject>/<question>``) or of the computed result.
     missing : dict of str to tuple of str
-        Results without data, each with the base tables that the store lacks.
+        Names that were not computed, each with the base tables that the store lacks.
     """
 
     frames: dict[str, pl.DataFrame] = field(default_factory=dict)
@@ -39,7 +39,10 @@ class Analysis(Shown):
 
 
 class Work:
-    """The steps of the analysis of a store; their results are collected in ``analysis``."""
+    """The steps of ``analyze``: each query and each computed result, as functions by name.
+
+    A step puts its rows into ``analysis``.
+    """
 
     def __init__(self, store: Store, database: AnyDatabase, analysis: Analysis, seed: int) -> None:
         self._store = store
@@ -55,7 +58,7 @@ class Work:
         return {**queries, **results}
 
     def without(self, names: Collection[str]) -> dict[str, Callable[[], None]]:
-        """Return the steps without these and without those that depend on them."""
+        """Return the steps except the named ones and all that depend on them."""
         left: dict[str, Callable[[], None]] = {}
         after = self.after()
         for name, step in self.steps().items():
@@ -130,7 +133,7 @@ def tables_missing(store: Store, needed: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def needs_a_choice(query: SqlFile) -> bool:
-    """Return whether the query is about a single entity that the user must name."""
+    """Return whether a query has a parameter that the user must give, such as the id of a node."""
     return any(param.type == "VARCHAR" and param.default == "''" for param in query.params)
 
 

@@ -18,7 +18,7 @@ _SIGNIFICANT = 4
 
 @dataclass(frozen=True, kw_only=True)
 class SummaryTable:
-    """A table for 80 columns; ``name`` is the name of the shown result."""
+    """A table of the printed summary, 80 columns wide; ``name`` is that of the result it shows."""
 
     title: str
     columns: Sequence[str]
@@ -165,7 +165,7 @@ def _cells(frame: pl.DataFrame, measures: Sequence[str], digits: int = 1) -> lis
 
 
 def requests_recorded(analysis: Analysis) -> bool:
-    """Return whether the store has requests of containers; the trace of 2021 has none."""
+    """Return whether the store has requests of containers."""
     return not analysis.frames.get("services/requests", pl.DataFrame()).is_empty()
 
 

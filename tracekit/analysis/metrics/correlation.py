@@ -128,10 +128,8 @@ def effective_samples(
 ) -> FloatArray:
     """Compute how many independent samples would give the mean as exactly (batch means).
 
-    The series is cut into blocks, and the scatter of the block means gives the variance of the
-    mean. The result is the number of independent samples, of the variance of the series, whose mean
-    has the same variance. Autocorrelation that outlasts a block shows in the scatter of the block
-    means.
+    The result is the variance of the series divided by the variance of its mean. The latter comes
+    from the scatter of block means, in which autocorrelation that outlasts a block shows.
 
     Parameters
     ----------
@@ -168,7 +166,7 @@ MANY = 100
 
 
 def resampling_matrix(rng: np.random.Generator, units: int, replicates: int) -> FloatArray:
-    """Draw how often each replicate has each unit, shape (replicates, units).
+    """Draw bootstrap samples: how often each replicate draws each unit, (replicates, units).
 
     Each row sums to the number of units.
     """
@@ -193,10 +191,9 @@ def bootstrap_interval(
     outside of the group. For a mean over containers, which are drawn with their nodes, the total is
     the sum over a node's containers, and the weight is their number.
 
-    With few units plain percentiles are far too narrow: with two units they hold the mean in half
-    of all cases. So below ``MANY`` units the interval is studentized: the distance of each draw's
-    mean from the mean is counted in standard errors of the draw, and the distribution of these
-    distances is turned round.
+    From ``MANY`` units on, limits are percentiles of the drawn means. With fewer units these would
+    be too narrow, so the interval is studentized (bootstrap-t): a draw's distance from the mean is
+    divided by the draw's standard error.
 
     Parameters
     ----------
@@ -279,11 +276,11 @@ def correlation_error(
     variances: tuple[ArrayLike, ArrayLike],
     covariance: ArrayLike,
 ) -> FloatArray:
-    """Compute the standard error of ``atanh r`` by leaving out each block of time in turn.
+    """Compute the standard error of ``atanh r`` by a jackknife that leaves out one block at a time.
 
-    The samples of a block stay together, so that correlation within a block is not counted twice.
-    Movements slower than a block are not counted. ``3 + 1 / error**2`` independent samples would
-    give r as exactly.
+    Whole blocks are left out, so that correlation within a block is not counted twice. Changes
+    slower than a block are not counted. ``3 + 1 / error**2`` independent samples would give r as
+    exactly.
 
     Parameters
     ----------
@@ -297,7 +294,8 @@ def correlation_error(
     Returns
     -------
     array, shape (...)
-        NaN where a series is constant (also with one block left out), or blocks are too few.
+        NaN where a series is constant (also with one block left out), or with fewer than four
+        blocks.
     """
     count = np.asarray(samples, dtype=np.float64)
     has_samples = count > 0

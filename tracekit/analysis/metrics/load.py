@@ -35,7 +35,7 @@ def debris_rate(used: ArrayLike, total: ArrayLike, weights: ArrayLike | None = N
 
 
 def idle_share(total: Any, used: Any, weight: Any = 1.0) -> Any:
-    """Return the idle share of one resource with a capacity above 0."""
+    """Return ``1 - weight * min(used / total, 1)`` of one resource; ``total`` is above 0."""
     return 1.0 - weight * (np.minimum(used, total) / total)
 
 
@@ -82,10 +82,10 @@ def spread(utilization_fraction: ArrayLike) -> FloatArray:
 
 @metric("Imbalance Z", "0..1", "TBESK (Geng & Wang 2023), eqs 32-34, without 1/m as printed")
 def imbalance(utilization_fraction: ArrayLike) -> FloatArray:
-    """Compute Z of each node: the root of the summed squared deviations from the node's mean.
+    """Compute Z of each node: ``sqrt(sum((u - mean(u)) ** 2))`` over the use u of its resources.
 
-    As printed there is no 1/m under the root, although the source calls it a standard deviation;
-    the population form is Z divided by the root of m and keeps every ratio.
+    The source calls Z a standard deviation, but its equation has no 1/m (m: number of resources).
+    Divide Z by the root of m for the standard deviation.
 
     Parameters
     ----------
@@ -95,7 +95,7 @@ def imbalance(utilization_fraction: ArrayLike) -> FloatArray:
     Returns
     -------
     array, shape (...)
-        Z, 0 for a node whose resources are equally used; an empty node has 0 and counts.
+        Z, 0 for a node whose resources are equally used, also for an empty node.
     """
     # resource by resource: rows of so few are too short to be added up one by one
     used = np.ascontiguousarray(np.moveaxis(np.asarray(utilization_fraction, np.float64), -1, 0))
@@ -105,7 +105,7 @@ def imbalance(utilization_fraction: ArrayLike) -> FloatArray:
 
 @metric("Overload", "0..1", "this project: what a node cannot serve")
 def overload(used: ArrayLike, total: ArrayLike) -> FloatArray:
-    """Compute the use beyond capacity, summed over nodes, as a share of the whole capacity.
+    """Compute the use beyond capacity, summed over nodes, as a share of the nodes' total capacity.
 
     Parameters
     ----------
@@ -171,12 +171,11 @@ _MOST_ALIKE = 0.9
     "this project: least squares, interval by effective samples (Bartlett 1935)",
 )
 def growth(values: ArrayLike, season: int = WEEK, level: float = LEVEL) -> FloatArray:
-    """Compute the slope of each series, and the interval of the slope.
+    """Compute the change of each series per season, with a confidence interval.
 
-    Least squares fits the slope, and a level for each place in the season: each day of a week, or
-    each hour of a day. Neighbouring samples resemble each other, so the interval counts fewer
-    independent samples: by the first-order autocorrelation of the residuals, with what fitting took
-    from it.
+    Least squares fits the slope together with a level for each sample of the season, such as each
+    weekday. Successive samples resemble each other, so the interval counts fewer samples. The
+    number follows from the first-order autocorrelation of the residuals, corrected for the fit.
 
     Parameters
     ----------

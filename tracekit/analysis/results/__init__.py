@@ -26,9 +26,10 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, kw_only=True)
 class Inputs:
-    """The inputs of a result: rows of queries, and the database for all that these rows lack.
+    """What every function of a ``Result`` takes: the database, and by name the rows of queries.
 
-    The seed and the label of a result give its random numbers, so that no result changes another.
+    Random numbers of a result depend on the seed and its label only, so that no result changes
+    another.
     """
 
     database: AnyDatabase
@@ -38,11 +39,11 @@ class Inputs:
     _one_at_a_time: RLock = field(default_factory=RLock)
 
     def rng(self, label: str) -> np.random.Generator:
-        """Return the random generator of a label."""
+        """Return a random generator that depends on the seed and this label only."""
         return labelled(self.seed, label)
 
     def once(self, function: Callable[[Inputs], T]) -> T:
-        """Return the value of a function of these inputs, computed once for all results."""
+        """Return ``function(self)``, computed at the first call and kept for all results."""
         with self._one_at_a_time:
             if function not in self._done:
                 self._done[function] = function(self)
@@ -52,7 +53,7 @@ class Inputs:
 
 @dataclass(frozen=True, kw_only=True)
 class Result:
-    """A result; its name is that of its function.
+    """A computed table of the analysis; its name is that of its function.
 
     Parameters
     ----------
@@ -79,7 +80,7 @@ Computed = Callable[[Inputs], pl.DataFrame]
 def result(
     title: str, queries: tuple[str, ...], tables: tuple[str, ...] = ()
 ) -> Callable[[Computed], Computed]:
-    """Make a function of inputs a result; see ``Result``."""
+    """Return a decorator that registers a function of ``Inputs`` as a ``Result``."""
 
     def noted(function: Computed) -> Computed:
         made = Result(title=title, queries=queries, tables=tables, function=function)
@@ -101,10 +102,11 @@ _VALUES = ("samples", "cpu_mean", "memory_mean", "cpu_var", "memory_var", "cpu_m
 
 @dataclass(frozen=True, kw_only=True)
 class Blocks:
-    """Moments of each node in each block of time; arrays of shape (nodes, blocks).
+    """The rows of ``usage/node_blocks`` as arrays of shape (nodes, blocks).
 
-    Without samples in a block, ``samples`` is 0 and the moments are NaN. Nodes are in the order
-    of ``node``; ``time_h`` is when each block starts, in hours, shape (blocks,).
+    They are means, variances and covariances of the use of a node in a block of time. Without
+    samples in a block, ``samples`` is 0 and these are NaN. ``node`` names the rows; ``time_h`` is
+    the start of each block in hours, shape (blocks,).
     """
 
     node: pl.Series
@@ -118,7 +120,7 @@ class Blocks:
 
 
 def blocks(inputs: Inputs) -> Blocks:
-    """Return the blocks of all nodes."""
+    """Return the rows of the query ``usage/node_blocks`` as ``Blocks``."""
     frame = inputs.frames["usage/node_blocks"]
     row = frame["node"].rle_id().to_numpy() if frame.height else np.zeros(0, dtype=np.int64)
     starts, column = np.unique(frame["block_start_ms"].to_numpy(), return_inverse=True)

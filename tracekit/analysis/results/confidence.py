@@ -41,8 +41,8 @@ def change_causes_confidence(inputs: Inputs) -> pl.DataFrame:
 def node_cohorts_confidence(inputs: Inputs) -> pl.DataFrame:
     """Return one row per cohort and measure of ``usage/node_cohorts``, bootstrapped over the nodes.
 
-    The members of a cohort are taken as given. Columns: cohort, measure, mean, low, high (95 %),
-    standard_error, nodes.
+    Every draw keeps the division of nodes into cohorts. Columns: cohort, measure, mean, low, high
+    (95 %), standard_error, nodes.
     """
     members = inputs.frames["usage/cohort_members"].join(
         inputs.frames["usage/node_containers"], on="node", how="left"
@@ -223,8 +223,8 @@ def zone_trends(inputs: Inputs) -> pl.DataFrame:
     The trends are Theil-Sen slopes of block means.
 
     Columns: zone, nodes, cpu_slope_median and memory_slope_median (fraction of capacity per hour,
-    medians over nodes), falling_share (nodes whose CPU falls while the slope of memory is below a
-    tenth of CPU's, 0..1) and rising_share (the same with CPU rising).
+    medians over nodes), falling_share and rising_share (0..1: nodes whose CPU falls or rises while
+    memory stays, with a slope below a tenth of CPU's).
     """
     cut = inputs.once(blocks)
     slopes = pl.DataFrame(

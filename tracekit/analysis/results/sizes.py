@@ -9,7 +9,7 @@ from tracekit.analysis.results import Inputs, result
 
 
 def sizes(inputs: Inputs) -> dict[str, tuple[Sums, Estimate]]:
-    """Return sums and estimate of each resource; empty when no node has both kinds of samples."""
+    """Return the sums of changes and the estimated sizes, by resource; see ``inferred_sizes``."""
     return inferred_sizes(inputs.database, inputs.rng)
 
 
@@ -22,13 +22,13 @@ TOLD, UNTOLD = "told", "cannot tell"
     tables=("node_usage", "container_usage"),
 )
 def service_sizes(inputs: Inputs) -> pl.DataFrame:
-    """Return one row per service and resource: its size, if the changes of nodes determine it.
+    """Return one row per service and resource: the size of its containers, if it can be told.
 
     Columns: service, resource, containers, nodes, verdict (``told`` or ``cannot tell``), node_share
-    (share of a node that one full container takes, 0..1; the node has the commonest size if sizes
-    are recorded), relative_size (node_share / the common node_share of all services),
-    node_share_low and node_share_high (95 % interval). The size is NULL if the changes do not
-    determine it; the interval says which sizes they rule out.
+    (the size: share of a node that one container takes at full use, 0..1; NULL if it cannot be
+    told), relative_size (node_share / the common node_share of all services), node_share_low and
+    node_share_high (95 % interval, also given where the size is NULL). If capacities are recorded,
+    the node has the commonest one.
     """
     parts = [_frame(name, *fitted) for name, fitted in inputs.once(sizes).items()]
     if not parts:
@@ -78,10 +78,11 @@ def _frame(resource: str, sums: Sums, fitted: Estimate) -> pl.DataFrame:
 def service_sizes_fit(inputs: Inputs) -> pl.DataFrame:
     """Return one row per resource: the common size of all services, and how well it is known.
 
-    Columns: resource, verdict (on the common size), node_share (common size: share of its node that
-    one full container takes, 0..1; NULL when it cannot be told), node_share_low, node_share_high
-    (95 % interval), services, services_told, condition_number, variance_explained_share (of the
-    nodes' changes, 0..1), nodes, steps (changes used).
+    Columns: resource, verdict (whether the common size can be told), node_share (the common size:
+    share of a node that one container takes at full use, 0..1; NULL if it cannot be told),
+    node_share_low, node_share_high (95 % interval), services, services_told (services with a size
+    of their own), condition_number, variance_explained_share (of the nodes' changes, 0..1), nodes,
+    steps (changes used).
     """
     rows = [
         {
