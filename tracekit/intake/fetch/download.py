@@ -40,7 +40,7 @@ from tracekit.intake.read.blocks import GunzipStream
 
 
 class Part:
-    """The unfinished download of ``target``."""
+    """The hidden files of an unfinished download of ``target``: bytes, and a description."""
 
     def __init__(self, target: Path) -> None:
         self.target = target
@@ -49,19 +49,19 @@ class Part:
 
     @property
     def size_bytes(self) -> int:
-        """The number of bytes on the disk; 0 where the description of their file is missing."""
+        """The number of bytes on the disk; 0 if their description is missing."""
         return self.path.stat().st_size if self.path.exists() and self.remote is not None else 0
 
     @property
     def remote(self) -> Remote | None:
-        """The description of the file, as the server gave it with the bytes; None without one."""
+        """The saved description of the file on the server; None if there is none."""
         try:
             return msgspec.json.decode(read_text(self._about), type=Remote)
         except (OSError, ValueError, RecursionError):
             return None
 
     def begin(self, remote: Remote) -> None:
-        """Start over: discard the bytes, and write the description of the file."""
+        """Discard the bytes, and save the description of the file that now begins."""
         self.discard()
         with replaced_file(self._about, follow=False) as aside:
             aside.write_text(json.dumps(dataclasses.asdict(remote)))
@@ -76,12 +76,12 @@ class Part:
         self._about.unlink(missing_ok=True)
 
     def finish(self) -> None:
-        """Give the whole file its final name."""
+        """Rename the complete file to ``target``, and remove the description."""
         put({self.path: self.target}, self.target.parent)
         self._about.unlink(missing_ok=True)
 
     def check_room(self, remote: Remote, here_bytes: int) -> None:
-        """Raise FetchError unless the disk has room for the remaining bytes."""
+        """Raise FetchError if the disk lacks space for the bytes after the first ``here_bytes``."""
         free = shutil.disk_usage(self.target.parent).free
         missing = (remote.length or 0) - here_bytes
         if missing > free:
@@ -95,10 +95,7 @@ class Part:
 
 
 def disk_error(error: OSError, path: Path) -> FetchError:
-    """Return the FetchError for an error of the operating system while writing.
-
-    This error ends the fetch.
-    """
+    """Return a FetchError for an error of writing to the disk; it ends the fetch of all files."""
     full = error.errno in {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
     what = "the disk is full" if full else f"cannot write: {error.strerror}"
     return FetchError(
@@ -115,7 +112,7 @@ _CHUNK_BYTES = 1 << 20
 
 
 class DamagedError(FetchError):
-    """The error that an archive of the right length is corrupt.
+    """The error that a downloaded archive is corrupt or has another sha256 than expected.
 
     Parameters
     ----------
@@ -173,11 +170,12 @@ class Manner:
     Parameters
     ----------
     timeout_s : float
-        Seconds of silence after which a line counts as broken.
+        Seconds without bytes after which a connection counts as broken.
     stop : Event
         When set, every download stops at its next chunk.
     came : Event
-        Set with the first byte of any download. From then on a missing host counts as passing.
+        Set with the first byte of any download. From then on a host that is not found is a passing
+        fault, and the download is tried again.
     """
 
     timeout_s: float
@@ -191,12 +189,13 @@ Outcome = Literal["fetched", "resumed", "known"]
 
 @dataclass(frozen=True, kw_only=True)
 class FetchedFile:
-    """One archive that is whole in the folder.
+    """One archive that is complete in the folder, as ``download`` or a fetch returns it.
 
     Parameters
     ----------
     outcome : {'fetched', 'resumed', 'known'}
-        Downloaded by this call, downloaded in part before this call, or whole before this call.
+        Downloaded by this call; downloaded in part by an earlier call; or complete before this
+        call.
     tries : int
         The number of requests.
     """
@@ -214,7 +213,7 @@ class FetchedFile:
 def fetched_file(
     wanted: Wanted, size_bytes: int, sha256: str, *, outcome: Outcome, tries: int
 ) -> FetchedFile:
-    """Return the archive that was wanted, whole in the folder."""
+    """Return the ``FetchedFile`` of a wanted archive that is complete in the folder."""
     return FetchedFile(
         path=wanted.path,
         table=wanted.table,
@@ -228,7 +227,7 @@ def fetched_file(
 
 
 class StoppedError(FetchError):
-    """The error that the download was stopped; its bytes stay on the disk."""
+    """The error that ``Manner.stop`` ended a download; its bytes stay on the disk."""
 
 
 def download(
@@ -369,7 +368,7 @@ class _Document:
 
 
 class Ledger:
-    """Size and sha256 of every whole archive of a folder, in ``.fetch.json``."""
+    """The list of a folder's complete archives, with size and sha256; kept in ``.fetch.json``."""
 
     def __init__(self, folder: Path) -> None:
         self._path = folder / NAME
@@ -380,15 +379,12 @@ class Ledger:
             self._files = {}
 
     def sha256(self, path: str, size_bytes: int) -> str | None:
-        """Return the sha256 of an archive that was checked at that size.
-
-        Return None for another archive.
-        """
+        """Return the recorded sha256 of an archive; None if it is not recorded with this size."""
         entry = self._files.get(path)
         return entry.sha256 if entry is not None and entry.size_bytes == size_bytes else None
 
     def note(self, path: str, *, size_bytes: int, sha256: str, url: str) -> None:
-        """Record a whole archive."""
+        """Record a complete archive, and write the file."""
         with self._lock:
             self._files[path] = _Entry(size_bytes=size_bytes, sha256=sha256, url=url)
             files = dict(sorted(self._files.items()))

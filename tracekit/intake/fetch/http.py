@@ -54,8 +54,8 @@ class FetchError(TracekitError):
     Parameters
     ----------
     passing : bool
-        Whether the cause may pass soon, as a broken line or a busy server. A refusal does not
-        pass, and is tried once more only.
+        Whether the cause may pass soon, such as a broken connection or a busy server. Other faults,
+        such as a refusal, are tried once more only.
     wait_s : float, optional
         The wait that the server asks for.
     everywhere : bool
@@ -79,17 +79,17 @@ class FetchError(TracekitError):
 
 @dataclass(frozen=True, kw_only=True)
 class Retries:
-    """The times and number of new tries: exponential back-off with jitter.
+    """The rules for trying a failed download again: exponential back-off with jitter.
 
     Parameters
     ----------
     tries : int
-        The number of failed tries in a row after which a file is given up. A try that brings
-        new bytes starts the count again.
+        The number of failed tries in a row after which a file is given up. A try that brings new
+        bytes starts the count again.
     refused_tries : int
-        The same number for a refusal (403, 404), which seldom passes.
+        The same number for an error that is not ``passing``, such as HTTP 403 or 404.
     first_wait_s, longest_wait_s : float
-        The wait doubles from the first to the longest.
+        The wait after the first failure, and its limit; it doubles with each failure.
     jitter : float
         Each wait is shortened by up to this share, so that many clients do not come at once.
     sleep : callable
@@ -104,16 +104,13 @@ class Retries:
     sleep: Callable[[float], object] = time.sleep
 
     def given_up(self, failed: int, error: FetchError) -> bool:
-        """Return whether to give up after ``failed`` failed tries in a row.
-
-        The last of them failed with ``error``.
-        """
+        """Return whether to give up after ``failed`` failed tries, the last with ``error``."""
         return failed >= (self.tries if error.passing else min(self.refused_tries, self.tries))
 
     def wait_s(self, failed: int, error: FetchError, rng: np.random.Generator) -> float:
         """Return the seconds to wait after ``failed`` failed tries in a row.
 
-        A longer wait that the server asks for counts, up to ``longest_wait_s``.
+        If the server asks for a longer wait, its wait is returned. ``longest_wait_s`` limits both.
         """
         doubled = min(self.first_wait_s * 2.0 ** (failed - 1), self.longest_wait_s)
         own = doubled * (1 - self.jitter * rng.random())
@@ -121,23 +118,23 @@ class Retries:
 
 
 class RangeRefusedError(FetchError):
-    """The error that the server's file is shorter than the bytes on the disk.
+    """The error that the file on the server ends before the first requested byte (HTTP 416).
 
-    The bytes are then of another file.
+    So the bytes on the disk are of another file.
     """
 
 
 class ClosedPortError(FetchError):
-    """The error that no server listens at the address now."""
+    """The error that the host refuses the connection, because no server listens at the port."""
 
 
 class NoHostError(FetchError):
-    """The error that the name of the host has no address."""
+    """The error that the name of the host cannot be resolved."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Remote:
-    """The properties by which one content of a URL differs from another content."""
+    """The length, ETag and Last-Modified of a file on a server, to see whether it has changed."""
 
     length: int | None
     etag: str | None
@@ -145,16 +142,16 @@ class Remote:
 
     @property
     def validator(self) -> str | None:
-        """The value of ``If-Range``: a strong tag, else the time of the last change.
+        """The value for ``If-Range``: a strong ETag, else Last-Modified; None without either.
 
-        A weak tag does not promise the same bytes.
+        A weak ETag does not promise the same bytes.
         """
         if self.etag is not None and not self.etag.startswith("W/"):
             return self.etag
         return self.modified
 
     def differs(self, other: Remote) -> bool:
-        """Return whether the two contents state different values of a property."""
+        """Return whether a property that both descriptions state has different values."""
         pairs = zip(
             (self.length, self.etag, self.modified),
             (other.length, other.etag, other.modified),
@@ -164,7 +161,7 @@ class Remote:
 
 
 class Reply:
-    """A server's answer: the bytes of ``remote`` from byte ``start`` on."""
+    """An open HTTP response: the bytes of the file ``remote`` from byte ``start`` on."""
 
     def __init__(self, response: http.client.HTTPResponse, url: str, timeout_s: float) -> None:
         self._response, self._url = response, url
@@ -179,7 +176,7 @@ class Reply:
             self.remote = _remote(response, span[2] if span else None)
 
     def read(self, count_bytes: int) -> bytes:
-        """Read up to ``count_bytes`` bytes; empty at the end of the content or of the line."""
+        """Read up to ``count_bytes`` bytes; empty at the end, also if the connection broke."""
         with _as_fetch_error(self._url):
             try:
                 data = self._response.read1(count_bytes)
@@ -206,7 +203,7 @@ class Reply:
 
     @property
     def cut(self) -> bool:
-        """Whether the line ended before the content did; False where the length is unknown."""
+        """Whether the bytes ended early, as far as the answer shows its length."""
         return self._broke or (self._length is not None and self._read < self._length)
 
 
@@ -227,19 +224,19 @@ def request(
     timeout_s: float,
     headers: Mapping[str, str] = MappingProxyType({}),
 ) -> Iterator[Reply]:
-    """Request a URL from byte ``start`` on, or from 0 where its content changed.
+    """Request a URL from byte ``start`` on, or from byte 0 if the file has changed.
 
     Parameters
     ----------
     before : Remote, optional
-        The content that the bytes before ``start`` are of.
+        The description of the file that the bytes before ``start`` were taken from.
     headers : mapping of str to str
         Further headers; a redirected request goes without them.
 
     Raises
     ------
     RangeRefusedError
-        When the content ends before ``start``.
+        When the file ends before ``start``.
     FetchError
         For every other failure.
     """

@@ -75,7 +75,7 @@ _GZIP: Any = igzip.IGzipFile
 
 @contextmanager
 def packing(path: Path) -> Iterator[BinaryIO]:
-    """Open a gzip file for writing. Equal content gives equal bytes."""
+    """Open a gzip file for writing, as a context manager. Equal content gives equal bytes."""
     with (
         path.open("wb") as raw,
         _GZIP(filename="", mode="wb", fileobj=raw, mtime=0) as packed,
@@ -84,7 +84,7 @@ def packing(path: Path) -> Iterator[BinaryIO]:
 
 
 def unpacked(path: Path) -> Opened:
-    """Return a gzip file as the readers of sources open it."""
+    """Return an ``Opened`` of a gzip file, for the readers in ``intake.sources``."""
     return Opened(
         path=path, name=path.name, stream=lambda: BufferedReader(_GZIP(filename=path, mode="rb"))
     )
@@ -108,7 +108,7 @@ _LOG = re.compile(r"[EWIF]\d{4} ")
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class FetchedObjects(Shown):
-    """The files that kubectl printed.
+    """The result of ``fetch_kubernetes``: the files that it wrote.
 
     Parameters
     ----------

@@ -58,20 +58,21 @@ def plan(
 ) -> list[Wanted]:
     """Return the archives of the named tables and parts.
 
-    A table with a single archive is always taken whole, beside parts of other tables.
+    Tables with a single archive have no parts. Their archive is returned whatever ``parts`` says,
+    unless every named table is of this kind.
 
     Parameters
     ----------
     tables : sequence of str
         Names or words of tables; all tables when empty.
     parts : str, optional
-        Numbers and ranges of parts, as ``0-3,7``; all parts when None.
+        Numbers and ranges of parts; all parts when None. ``0-3,7`` gives 0, 1, 2, 3 and 7.
 
     Raises
     ------
     TracekitError
         For an unknown release or table, a release that cannot be downloaded, parts that are no
-        numbers or that a table lacks, and a base URL that is no http address.
+        numbers or of which a table has none, and a base URL that is no http address.
     """
     source = get_source(release)
     base = _base_url(source, base_url)

@@ -36,7 +36,7 @@ _LABEL = re.compile(r"[a-zA-Z_][a-zA-Z0-9_]*")
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class PrometheusSummary(Shown):
-    """The queries of a fetch, in order, and the files that they left in ``out``."""
+    """The result of ``fetch_prometheus``: its queries, in order, with the files in ``out``."""
 
     url: str
     out: Path
@@ -61,7 +61,9 @@ def fetch_prometheus(
     seed: int = 0,
     progress: Progress = SILENT,
 ) -> PrometheusSummary:
-    """Fetch sizes, places, lives and use of nodes and pods into files that ``ingest`` reads.
+    """Fetch the metrics of nodes and pods into files that ``ingest`` reads.
+
+    They give the sizes and the use of nodes and pods, the node of each pod, and when each existed.
 
     Parameters
     ----------
@@ -70,9 +72,9 @@ def fetch_prometheus(
     start, end : str
         ``2026-01-31``, ``2026-01-31T12:00:00Z``, seconds since 1970, or ``now-24h``.
     step : str
-        The time between two samples; all times are multiples of it.
+        The time between two samples, as ``30s``; all times are multiples of it.
     rate : str, optional
-        The span of each rate; two minutes, or the step where the step is longer.
+        The range of each ``rate()``; two minutes, or the step where the step is longer.
     labels : sequence of str
         Labels that every series must have, as ``cluster=x``.
     headers : sequence of str
@@ -84,7 +86,7 @@ def fetch_prometheus(
     ------
     TracekitError
         For a wrong argument; when the folder has the files of another fetch; when the server
-        refuses a query or warns of missing data. Whole slices stay for the next call, and slices
+        refuses a query or warns of missing data. Complete slices stay for the next call, and slices
         with missing data are fetched again.
     """
     server = Server(

@@ -41,9 +41,9 @@ NAME = ".prometheus.json"
 
 @dataclass(frozen=True, kw_only=True)
 class Slice:
-    """The answer to a query from ``start_s`` to ``end_s``, both included.
+    """A part of the answer to a query, from ``start_s`` to ``end_s``, both included.
 
-    ``file`` is empty where the answer has no series. ``warnings`` come from the server.
+    ``file`` is empty if the answer has no series. ``warnings`` come from the server.
     """
 
     start_s: int
@@ -71,7 +71,7 @@ class _Document:
 
 
 def stamp(time_s: int) -> str:
-    """Print a time for the name of a file: ``20260131T120000Z``."""
+    """Format a time for a file name: ``20260131T120000Z``."""
     return spelled_time(time_s).replace("-", "").replace(":", "")
 
 
@@ -81,7 +81,7 @@ def file_name(query: str, start_s: int) -> str:
 
 
 class Slices:
-    """The fetched slices of each query, written to the folder after each slice.
+    """The fetched slices of a folder by query; every change is written to ``.prometheus.json``.
 
     Raises
     ------
@@ -102,9 +102,9 @@ class Slices:
         self._document = before or _Document(schema="tracekit/prometheus/1", asked=dict(arguments))
 
     def times(self, start_s: int, end_s: int) -> tuple[int, int]:
-        """Return the first and the last time of the fetch.
+        """Return the first and the last time of the fetch, as given to its first call.
 
-        A later call gets the times of the first call.
+        So a later call with ``now`` continues the first one.
         """
         times = self._document.times
         if not times:
@@ -113,12 +113,12 @@ class Slices:
         return times["start_s"], times["end_s"]
 
     def of(self, query: str) -> list[Slice]:
-        """Return the slices of a query whose files exist, in order of time."""
+        """Return the slices of a query in order of time, without those whose files are missing."""
         every = self._document.slices.get(query, ())
         return [one for one in every if not one.file or self._is_on_disk(one)]
 
     def note(self, query: str, done: Slice) -> None:
-        """Record a slice, and remove the slices of the same time."""
+        """Record a slice, and remove earlier slices that it replaces."""
         before = self.of(query)
         gone = [
             one
@@ -170,10 +170,11 @@ class FetchedQuery:
     Parameters
     ----------
     promql : str
-        The query; ``by_hand`` has the same as commands of promtool, one a line.
+        The query in PromQL.
+    by_hand : str
+        Commands of promtool that send the same query, one a line.
     outcome : {'fetched', 'resumed', 'known', 'shown'}
-        Fetched by this call, fetched in part before this call, whole before this call, or only
-        shown.
+        Fetched by this call; in part by an earlier call; complete before this call; or not sent.
     warnings : tuple of str
         The warnings of the server, each once.
     """
@@ -202,7 +203,7 @@ class Common:
 
 
 class QueryPlan:
-    """A query with its step, its first and last time, and its PromQL."""
+    """A query to send: its PromQL, its step, and its first and last time."""
 
     def __init__(self, query: Query, common: Common) -> None:
         step_s, times = common.step_s, common.times
@@ -237,11 +238,11 @@ class QueryPlan:
 
     @property
     def points(self) -> int:
-        """The number of times that the answer covers."""
+        """The number of times at which a series may have a sample."""
         return (self.end_s - self.start_s) // self.step_s + 1
 
     def progress_of(self, slices: Sequence[Slice], outcome: str) -> FetchedQuery:
-        """Return the query with the slices that were fetched so far."""
+        """Return the query as ``FetchedQuery`` with these slices."""
         return FetchedQuery(
             name=self.name,
             promql=self.promql,
@@ -259,7 +260,7 @@ class QueryPlan:
 def fetch_query(
     plan: QueryPlan, folder: Path, slices: Slices, server: Server, task: Task
 ) -> FetchedQuery:
-    """Fetch the slices of a query that the folder lacks, or has with missing data."""
+    """Fetch the slices of a query that the folder lacks, and again those with missing data."""
     whole = {one.start_s: one for one in slices.of(plan.name) if not one.partial}
     before, fetched, points = len(whole), 0, 0
     at = plan.start_s

@@ -34,11 +34,10 @@ from tracekit.intake.fetch.plan import Wanted, plan
 
 
 class Meter:
-    """Reports the progress of all downloads together, as one task.
+    """A progress task for all downloads of a fetch together, with the mean rate since its start.
 
-    A download states its length only when it begins. So each file counts with its usual size times
-    the share of it that is on the disk. The text beside the progress is the mean rate since the
-    fetch began.
+    The length of a file is known only when its download begins. So a file counts as its usual size
+    times the share of its bytes that are on the disk.
     """
 
     def __init__(self, task: Task, files: int, clock: Callable[[], float] = time.monotonic) -> None:
@@ -58,7 +57,7 @@ class Meter:
             self._advance(wanted, min(share, 1.0))
 
     def finished(self, wanted: Wanted, *, whole: bool = True) -> None:
-        """Report the end of a download. An unfinished file counts with its last share."""
+        """Report the end of a download. If it is not ``whole``, its progress stays as it is."""
         with self._lock:
             self._done += whole
             self._advance(wanted, 1.0 if whole else self._shares.get(wanted.path, 0.0))
@@ -76,7 +75,7 @@ _LOOK_S = 0.2
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class FetchSummary(Shown):
-    """The archives that a fetch left in ``out``, in the order of the release."""
+    """The result of ``fetch``: the archives in ``out``, in the order of the release."""
 
     release: str
     out: Path
@@ -96,7 +95,7 @@ def fetch(
     seed: int = 0,
     progress: Progress = SILENT,
 ) -> FetchSummary:
-    """Download archives of a release into its folders, or go on with an earlier fetch.
+    """Download archives of a release into a folder; complete what an earlier call left there.
 
     Parameters
     ----------
@@ -107,15 +106,15 @@ def fetch(
     jobs : int
         Downloads at a time.
     timeout_s : float
-        Seconds of silence after which a line counts as broken.
+        Seconds without bytes after which a connection counts as broken.
     seed : int
         The seed of the jitter in the waits before another try.
 
     Raises
     ------
     TracekitError
-        As ``plan`` does, and when another fetch fills the folder. Also when a file cannot be
-        downloaded: the error comes after all other files, and the next call goes on.
+        As ``plan`` does, and while another process writes to the folder. Also when a file cannot be
+        downloaded; then the other files are downloaded first, and another call goes on.
     """
     if jobs < 1:
         raise TracekitError(f"--jobs {jobs}: expected 1 or more")

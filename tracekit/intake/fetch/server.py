@@ -61,7 +61,8 @@ class Server:
     headers : mapping of str to str
         Headers of every request; they may be secret.
     heard : set of str
-        Addresses that answered before, even with a refusal.
+        URLs that have answered so far, even with an error. A refused connection is tried again only
+        at such a URL.
     """
 
     url: str
@@ -72,9 +73,9 @@ class Server:
     heard: set[str] = field(default_factory=set)
 
     def query_range(self, promql: str, start_s: int, end_s: int, step_s: int) -> Iterator[bytes]:
-        """Yield the bytes of the answer to query_range, in pieces.
+        """Send a range query, and yield the bytes of the answer in pieces.
 
-        Raises FetchError for every failure, also of a line that breaks.
+        Raises FetchError for every failure, also for a connection that breaks.
         """
         query = urlencode({"query": promql, "start": start_s, "end": end_s, "step": step_s})
         address = f"{self.url}/api/v1/query_range?{query}"
@@ -109,9 +110,9 @@ class Server:
         )
 
     def values(self, promql: str, start_s: int, end_s: int, step_s: int) -> list[float]:
-        """Return all finite values of a small answer.
+        """Return the finite values of all series of a small answer.
 
-        Raise FetchError for a large or a wrong one.
+        Raises FetchError for an answer above 4 MiB or in another form.
         """
         answer = b""
         for chunk in self.query_range(promql, start_s, end_s, step_s):
@@ -130,7 +131,7 @@ class Server:
             raise (self.cut() if begun else self.strange(answer)) from None
 
     def check_answer(self, members: Mapping[str, object]) -> None:
-        """Raise FetchError for an answer that is an error or holds no series over time."""
+        """Raise FetchError if an answer is an error or its ``resultType`` is not ``matrix``."""
         if members.get("status") != "success":
             reason = str(members.get("error", members.get("status")))[:SHOWN_CHARACTERS]
             raise FetchError(f"{self.url} answers: {reason}")
@@ -150,14 +151,14 @@ class Server:
         )
 
     def tried(self, call: Callable[[], T], name: str, by_hand: str, *, alone: bool = False) -> T:
-        """Call ``call`` until it succeeds or is given up, and return its value.
+        """Call ``call`` until it succeeds or ``retries`` gives it up, and return its value.
 
         Parameters
         ----------
         name, by_hand : str
-            The query's name and the same query as a command, for messages.
+            The name of the query, and a command that sends it; both for messages.
         alone : bool
-            Whether the query cannot be divided.
+            Whether the query covers one time only, so that it cannot be divided.
 
         Raises
         ------
@@ -189,7 +190,7 @@ def _given_up(error: FetchError, name: str, by_hand: str) -> FetchError:
 
 
 def address(url: str) -> str:
-    """Return the address of a server, without the path of a page.
+    """Return the base address of a server: ``http://h:9090`` for ``http://h:9090/graph?x=1``.
 
     Raises TracekitError for an address that is not http or that holds a password.
     """
@@ -205,9 +206,9 @@ def address(url: str) -> str:
 
 
 def header(text: str) -> tuple[str, str]:
-    """Return the name and the value of a header.
+    """Parse ``NAME: VALUE`` into name and value; raise TracekitError for any other text.
 
-    An error does not repeat the text, because the text may be secret.
+    The error does not repeat the text, because it may be secret.
     """
     name, colon, value = text.partition(":")
     if not colon or not name.strip() or "\n" in text:
