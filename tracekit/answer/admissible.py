@@ -25,10 +25,12 @@ Because = Literal["yardstick", "paper", "waiting", "overload", "orders"]
 
 @dataclass(frozen=True, kw_only=True)
 class Barred:
-    """Why a policy is not recommended.
+    """The reason for which a run may not recommend a policy.
 
     Parameters
     ----------
+    because : str
+        The reason's key, such as ``waiting`` for too many waiting containers.
     measure, value, allowed
         The measure that bars the policy, its value, and the largest allowed value.
     """
@@ -42,16 +44,16 @@ class Barred:
 
 @dataclass(frozen=True, kw_only=True)
 class Allowance:
-    """The largest values that a policy may have.
+    """The largest values with which a run may still recommend a policy.
 
     Parameters
     ----------
     overloaded_node_steps : float
         The mean over the orders of arrival.
     waiting : float
-        Containers never placed, in the worst order.
+        The number of containers never placed, in the worst order.
     waiting_steps : float
-        Container-steps of waiting, in the first order.
+        Waiting containers, summed over the steps of the first order.
     """
 
     overloaded_node_steps: float
@@ -60,12 +62,12 @@ class Allowance:
 
 
 def node_steps(load: Mapping[str, Any]) -> float:
-    """Return the number of judged node-steps of a manifest's ``workload``."""
+    """Return nodes times judged steps, from the entry ``workload`` of a run's manifest."""
     return float((load.get("nodes") or 0) * (load.get("settled_steps") or load.get("steps") or 0))
 
 
 def allowance(results: Results) -> Allowance:
-    """Return the allowance of a run."""
+    """Return the largest values that the policies of a run may have; production's are allowed."""
     load = results.manifest.get("workload", {})
     steps = load.get("steps") or 0
     few = int(load.get(MAY_WAIT) or 0)
@@ -86,12 +88,12 @@ def allowance(results: Results) -> Allowance:
 
 
 def barred(results: Results, policy: str, *, named: Collection[str] = ()) -> Barred | None:
-    """Return why a policy is not recommended; None where it may be.
+    """Return why a policy may not be recommended; None where it may be.
 
     Parameters
     ----------
     named : collection of str
-        The policies that the user spelled out; any other must be a scheduler's policy.
+        The policies that the user named. Other policies must be used by schedulers in practice.
     """
     kind = used_by(results, policy)
     if kind == "yardstick" or (kind == "paper" and policy not in named):
@@ -149,14 +151,14 @@ def never_placed(results: Results, policy: str) -> int:
 
 
 def steps_waited(results: Results, policy: str) -> float:
-    """Return how many container-steps of waiting a policy has in the first order of arrival."""
+    """Return a policy's waiting containers, summed over the steps of the first order of arrival."""
     if STEPS not in results.summary.columns:
         return 0.0
     return float(results.summary.filter(policy=policy)[STEPS].item() or 0.0)
 
 
 def carries_less(results: Results, policy: str, measure: Measure) -> bool:
-    """Return whether a measure of use is too low under a policy, because containers waited."""
+    """Return whether a measure of use is not comparable, because containers waited."""
     return of_use(measure) and results.waited(policy)
 
 

@@ -26,7 +26,7 @@ _DISPLACED = {
 
 
 def caveats(results: Results) -> Iterator[Fact]:
-    """Return the caveats of a replay.
+    """Yield the caveats of a replay: what its numbers leave out or distort.
 
     They are on containers that no measure counts, that fit on no node or that lost their node; on
     the workload; and on policies.
@@ -115,7 +115,7 @@ _ELSEWHERE = frozenset(
 
 
 def counted(counts: Mapping[str, int]) -> Iterator[Fact]:
-    """Yield facts of the counts made while a workload was built; distorting counts come first."""
+    """Yield facts of what was counted while a workload was built; distortions come first."""
     distorting = kinds()["distorted"].short
     for kind in ("distorted", "counted"):
         for name, many in counts.items():
@@ -201,7 +201,10 @@ def answer_of_trace(document: Mapping[str, Any]) -> Answer:
 
 
 def facts_of_tables(tables: Mapping[str, Mapping[str, Any]]) -> Iterator[Fact]:
-    """Yield the span of the record, and the rows of each table; rank 1 where no row was kept."""
+    """Yield the recorded time span, and the rows of each table.
+
+    A table of which no row was kept has rank 1, the most important.
+    """
     timed = next((tables[one] for one in _TIMED if tables.get(one, {}).get("span_ms")), None)
     if timed is not None:
         many = {
@@ -249,7 +252,7 @@ def facts_of_ledger(rows: Iterable[Mapping[str, Any]]) -> Iterator[Fact]:
 
 
 def answer_of_call_graphs(graphs: CallGraphs) -> Answer:
-    """The number of call graphs, the share of whole ones, and the defects of their records."""
+    """Return the number of call graphs, the share of complete ones, and the records' defects."""
     counts = graphs.counts
     traces = max(counts["traces"], 1)
     first = Fact(

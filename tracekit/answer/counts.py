@@ -31,7 +31,7 @@ REQUESTS_AS = {
 
 @dataclass(frozen=True, kw_only=True)
 class Margin:
-    """The value of a measure and its limit; without the zone ``lost_zone`` where it is set."""
+    """A measure's value and its limit, in the case of the loss of ``lost_zone`` if that is set."""
 
     measure: str
     value: float | None
@@ -41,7 +41,7 @@ class Margin:
 
 @dataclass(frozen=True, kw_only=True)
 class Fullest:
-    """The fullest node by a measure."""
+    """The node with the highest value of a measure."""
 
     node: str
     measure: str
@@ -50,7 +50,7 @@ class Fullest:
 
 @dataclass(frozen=True, kw_only=True)
 class Count:
-    """How many nodes one policy needs in one case.
+    """How many nodes one policy needs in one case, such as with recommended requests.
 
     Parameters
     ----------
@@ -70,14 +70,12 @@ class Count:
         The cost of the nodes that stay.
     nearest : Margin, optional
         The limit that is nearest to breaking.
-    fewer : Margin, optional
-        The limit that breaks with one node fewer.
-    breaks : Margin, optional
-        The limit that breaks with all nodes.
+    fewer, breaks : Margin, optional
+        The limit that breaks with one node fewer, and the limit that breaks with all nodes.
     restarted : int, optional
-        The number of containers on the nodes that go.
+        The number of containers that now run on nodes to be removed.
     as_random : tuple of (str, int), optional
-        A policy that needs fewer nodes, but no fewer than ``random``, and its count.
+        Another policy that needs fewer nodes, but as many as random placement, and its count.
     """
 
     case: Case
@@ -112,7 +110,7 @@ JOINT = 1.05
 
 
 def counts_of(study: Study, case: Case) -> list[Count]:
-    """Return the count of each policy of a study of the fewest nodes, the best policy first."""
+    """Return each policy's count from a study of the fewest nodes, the best policy first."""
     end = "_as_production" if case == "no_more_often" else ""
     orders, nodes = (study.frames[f"{name}{end}"] for name in ("orders", "nodes"))
     return [
@@ -167,11 +165,10 @@ def _fullest(staying: pl.DataFrame) -> list[Fullest]:
 
 
 def best(counts: Sequence[Count], in_use: str, *, by_cost: bool = False) -> Count | None:
-    """The count to act on: that of the policy in use, unless another policy needs fewer nodes.
+    """Return the count to act on; None where no policy has a count.
 
-    Another policy is preferred if two conditions hold. Its joint count, or its cost, is lower by
-    1 % and by one node. Its counts of single orders are lower beyond chance, with all policies
-    compared together. Where the policy in use has no count, the best other policy is taken.
+    It is that of the policy in use, unless another needs fewer nodes; see ``fewer_than``. Where the
+    policy in use has no count, it is the best of the others.
 
     Parameters
     ----------
@@ -190,7 +187,10 @@ def best(counts: Sequence[Count], in_use: str, *, by_cost: bool = False) -> Coun
 
 
 def fewer_than(usual: Count, rivals: Sequence[Count], *, by_cost: bool = False) -> list[Count]:
-    """The rivals whose count is lower than the usual one: beyond chance, by 1 % and by one node."""
+    """Return the rivals that need fewer nodes than ``usual``, by 1 % and one node, beyond chance.
+
+    Chance is judged on the counts of single orders, for all rivals together.
+    """
     orders = len(usual.by_order)
     same = [one for one in rivals if len(one.by_order) == orders >= FEWEST]
     if not same:
@@ -262,7 +262,7 @@ def _without(margin: Margin) -> dict[str, Scalar]:
 
 
 def detail_facts(count: Count) -> Iterator[Fact]:
-    """Facts on a count: orders that disagree, the nearest limit, the containers that restart."""
+    """Yield facts on a count: orders that disagree, the nearest limit, containers to restart."""
     about = {"case": count.case, "requests": count.requests}
     if count.joint_is_more:
         yield Fact(
@@ -296,12 +296,12 @@ def detail_facts(count: Count) -> Iterator[Fact]:
 
 
 def saving_fact(count: Count, every: float | None, currency: str | None) -> Fact | None:
-    """What the nodes that can go cost together; one of them, where it costs other than most nodes.
+    """Return the fact of the cost that is saved by removing the nodes that are not needed.
 
     Parameters
     ----------
     every : float, optional
-        What all nodes cost per hour; None, and no fact, where a price is unknown.
+        The cost of all nodes per hour; None, which gives no fact, where a price is unknown.
     """
     if every is None or count.cost_per_hour is None:
         return None
@@ -323,7 +323,7 @@ def saving_fact(count: Count, every: float | None, currency: str | None) -> Fact
 
 
 def fullest_fact(one: Fullest, case: str, requests: str) -> Fact:
-    """Return the fullest node of a case by one measure."""
+    """Return the fact that names the fullest node of a case by one measure."""
     return Fact(
         kind="fullest_node",
         subject=one.node,

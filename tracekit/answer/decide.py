@@ -42,7 +42,7 @@ WEEK_MS = 7 * MS_PER_DAY
 
 @dataclass(frozen=True, kw_only=True)
 class Choice:
-    """The policy that a run recommends with all nodes.
+    """The policy that a run recommends with all nodes, and why.
 
     Parameters
     ----------
@@ -52,7 +52,7 @@ class Choice:
     measure : str
         The measure by which policies are compared.
     value, against : float, optional
-        The value of the measure under the policy, and in production.
+        The measure under the policy, and in production (or under the policy in use).
     barred : tuple of Barred
         Policies that may not be recommended.
     may : tuple of str
@@ -71,7 +71,7 @@ class Choice:
 
 @dataclass(frozen=True, kw_only=True)
 class Evidence:
-    """All that the decision of a run reads.
+    """The input of a run's decision: replays, counts of nodes, and facts about production.
 
     Parameters
     ----------
@@ -96,7 +96,7 @@ class Evidence:
     currency : str
         Printed behind amounts of money.
     first : tuple of Fact
-        What a reader has to know beside the verdict: that it is a first answer.
+        Facts to show with the verdict, such as that it is a first answer.
     facts : tuple of Fact
         Further facts: of special nodes, requests and the record.
     varying : bool
@@ -140,12 +140,12 @@ class Evidence:
 
     @property
     def few_orders(self) -> bool:
-        """Return whether orders of arrival differ, but are too few for an interval."""
+        """Whether there are too few orders of arrival for an interval."""
         return self.choice.because == "few_orders"
 
     @property
     def requests_first(self) -> tuple[str, str] | None:
-        """The resource whose requests are to be changed first, and why; None where requests fit."""
+        """See ``requests_first``."""
         return requests_first(self.use_over_requested)
 
 
@@ -155,7 +155,7 @@ def choose(results: Results, *, named: Collection[str] = (), in_use: str = USUAL
     Parameters
     ----------
     named : collection of str
-        Policies that the user spelled out; ``all`` and ``common`` name none.
+        Policies that the user named; ``all`` and ``common`` name none.
     in_use : str
         The policy that stands for production's scheduler.
     """
@@ -195,9 +195,9 @@ def choose(results: Results, *, named: Collection[str] = (), in_use: str = USUAL
 
 
 def to_count(choice: Choice, *, named: Collection[str], in_use: str) -> list[str]:
-    """Return the policies whose nodes are counted, the policy in use first.
+    """Return the policies for which the fewest nodes are searched, the policy in use first.
 
-    The others are the policy recommended for all nodes, the named policies, and the two that used
+    The others are the policy that is better on all nodes, the named policies, and the two that used
     the fewest nodes.
     """
     common = [one for one in choice.may if one not in named and one != in_use][:MOST_COMMON]
@@ -217,7 +217,10 @@ def is_better(results: Results, policy: str, other: str, measure: str) -> bool:
 
 
 def requests_first(use_over_requested: Mapping[str, float]) -> tuple[str, str] | None:
-    """The resource whose requests are to be changed first, and why; None where requests fit."""
+    """Return the resource whose requests should be changed before nodes are removed, and why.
+
+    The reason is ``above`` (use exceeds requests) or ``below_half``. None where requests fit use.
+    """
     for resource, share in use_over_requested.items():
         if share > ABOVE:
             return resource, "above"
@@ -228,7 +231,7 @@ def requests_first(use_over_requested: Mapping[str, float]) -> tuple[str, str] |
 
 
 def acted_on(e: Evidence) -> tuple[str, Count | None]:
-    """Return the key of the verdict, and the count of nodes that the verdict is about."""
+    """Return the key of the verdict, and the count of nodes that it is about, if any."""
     now, then = e.counts.get("recorded"), e.counts.get("recommended")
     relative = e.counts.get("no_more_often")
     raised = e.requests_first is not None and e.requests_first[1] == "above"
@@ -254,12 +257,12 @@ def acted_on(e: Evidence) -> tuple[str, Count | None]:
 
 
 def enough(count: Count | None) -> bool:
-    """Return whether a count exists and needs no further nodes."""
+    """Return whether the cluster's own nodes are enough; False without a count."""
     return count is not None and count.nodes is not None and not count.added
 
 
 def can_go(count: Count | None) -> bool:
-    """Return whether at least one node, and 1 % of all nodes, can go."""
+    """Return whether nodes can be removed: at least one, and at least 1 % of all."""
     if count is None or count.nodes is None or count.added:
         return False
     less = count.of - count.nodes

@@ -33,15 +33,15 @@ _OF_A_WHOLE = "_share"
 
 @functools.lru_cache(maxsize=4)
 def differences_of(results: Results) -> tuple[dict[tuple[str, str], int], Compared]:
-    """The differences of every pair of policies by every measure, corrected for multiple tests.
+    """Return the tested differences of every pair of policies by every measure.
 
-    Policies that place alike are one. The comparisons of a decision are a family of their own: see
-    ``decisive``.
+    They are corrected for multiple tests. Policies with equal placements count as one. The
+    comparisons of a decision are corrected apart from the others; see ``decisive``.
 
     Returns
     -------
     dict of (str, str) to int, Compared
-        The number of each pair, and the tested differences: one column for each measure of the
+        The number of each pair, from 0 on, and the differences: one column for each measure of the
         first pair, then for each measure of the second pair, and so on.
     """
     most = max((results.orders(names[0]) for names in results.groups), default=0)
@@ -71,11 +71,10 @@ def _left_out(results: Results) -> tuple[int, int]:
 
 
 def decisive(results: Results, pairs: Sequence[tuple[str, str]]) -> BoolArray:
-    """Mark the comparisons that a decision reads; shape (pairs times measures,), pair by pair.
+    """Return which comparisons a decision reads, bool, shape (pairs times measures,), pair by pair.
 
-    Some 30 policies and 40 measures make thousands of comparisons. With an equal share of the
-    permitted error for each, the few comparisons that a decision reads could hardly find a
-    difference.
+    They are corrected for multiple tests among themselves: beside thousands of others they could
+    hardly find a difference.
     """
     every = results.policies
     fit = {one for one in every if barred(results, one, named=every) is None} | {OBSERVED, RANDOM}
@@ -162,7 +161,7 @@ def interval_of(results: Results, policy: str) -> Means:
 
 
 def together(results: Results) -> int:
-    """Return how many intervals of one measure hold together."""
+    """Return the number of intervals of one measure for which an interval is corrected."""
     return len(results.groups) * results.looks
 
 

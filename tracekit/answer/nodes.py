@@ -80,7 +80,7 @@ def _production_facts(study: Study) -> Iterator[Fact]:
 
 
 def case_of(study: Study) -> Case:
-    """Return the case of a study: counted with recorded or with recommended requests."""
+    """Return whether a study counts nodes with recorded or with recommended requests."""
     origins = study.about["workload"].get("quantities", {})
     return "recommended" if origins.get("requests") == "chosen" else "recorded"
 
@@ -193,7 +193,7 @@ def _not_survived(row: Mapping[str, Any], *, of: int, first: bool, fails: int) -
 
 
 def money_facts(study: Study, count: Count | None) -> Iterator[Fact]:
-    """Yield the saving, or the fact that prices are unknown; nothing where no node can go."""
+    """Yield the saved cost, or the fact that prices are unknown; nothing if all nodes must stay."""
     if count is not None and can_go(count):
         row = study.frames["policies"].filter(policy=count.policy).row(0, named=True)
         currency = study.about["workload"].get("currency")
@@ -218,7 +218,7 @@ def special_facts(study: Study) -> Iterator[Fact]:
 
 
 def sure_facts(count: Count | None, *, varying: bool, assumed: bool = False) -> Iterator[Fact]:
-    """Yield the confidence in a count.
+    """Yield how certain a count of nodes is.
 
     Parameters
     ----------
@@ -262,7 +262,7 @@ def drain_facts(study: Study, count: Count | None) -> Iterator[Fact]:
 
 
 def anew_facts(count: Count | None) -> Iterator[Fact]:
-    """Yield the caveat that a count places every container anew; nothing where no node can go."""
+    """Yield the caveat that a count places all containers anew; nothing if all nodes must stay."""
     if can_go(count):
         yield Fact(kind="not_covered", subject="trace", because="placed_anew")
 

@@ -27,7 +27,7 @@ ABOVE, BELOW = 1.0, 0.5
 
 @dataclass(frozen=True, kw_only=True)
 class ProductionUse:
-    """The fullest nodes of production, the cost of its nodes, and use over requests.
+    """How full production's nodes are, what they cost, and use over requests.
 
     Parameters
     ----------
@@ -143,7 +143,7 @@ def broken_facts(
 
 
 def facts_of_use(over: Mapping[str, float]) -> list[Fact]:
-    """Mean use over requests, by resource; rank 1 where requests are far from use."""
+    """Return mean use over requests, by resource; rank 1 where requests do not fit use."""
     return [
         Fact(
             kind="use_over_requested",
@@ -168,12 +168,15 @@ _COEFFICIENTS = {"k1": "core", "k2": "socket"}
 
 
 def answer_of_binding(run: VcpuRun) -> Answer:
-    """The CPU that each way to bind loses to neighbours, and the first way beside the others."""
+    """Return the facts of ``facts_of_binding`` as an answer."""
     return answer_of([*facts_of_binding(run.differences, run.summary), *run.remarks])
 
 
 def facts_of_binding(differences: pl.DataFrame, summary: pl.DataFrame) -> Iterator[Fact]:
-    """Yield the facts of a replay down to the vCPU; see ``binding.tables`` for the frames."""
+    """Yield the CPU that ways of binding vCPUs lose to neighbours, and how the first way compares.
+
+    ``differences`` and ``summary`` are frames of ``binding.tables``.
+    """
     rows = differences.filter(measure=_LOST).to_dicts()
     few = [row["repeats"] for row in rows if row["repeats"] < FEWEST]
     if few:
@@ -246,12 +249,12 @@ def _opposite(lost: Mapping[str, Any], share: Mapping[str, Any]) -> bool:
 
 
 def answer_of_fit(fit: Fit) -> Answer:
-    """The cost of neighbours over all services, and the number of services by their verdict."""
+    """Return the facts of ``facts_of_fit`` as an answer."""
     return answer_of(facts_of_fit(fit))
 
 
 def facts_of_fit(fit: Fit) -> Iterator[Fact]:
-    """The facts of a fit: each coefficient over all services, and services by their verdict."""
+    """Yield the cost of neighbours over all services, and the number of services by verdict."""
     from tracekit.interference.linear import USABLE  # noqa: PLC0415 - brings duckdb
 
     pooled = fit.fitted.pooled.row(0, named=True)

@@ -34,7 +34,11 @@ from tracekit.replay.runs.run import Run, assembled
 
 
 def undecided(run: Results | Run) -> bool:
-    """Return whether chance leaves open which admissible policy is best by the deciding measure."""
+    """Return whether several policies may still be the best by the deciding measure.
+
+    Only policies that may be recommended count; the best is one of those that chance cannot tell
+    apart.
+    """
     replays = results(run)
     choice = choose(replays, named=replays.policies)
     if len(choice.may) < 2 or not choice.measure:
@@ -45,7 +49,7 @@ def undecided(run: Results | Run) -> bool:
 
 
 def added(met: int, up_to: int) -> str:
-    """Return a line of progress: orders are added."""
+    """Return the line of progress that says how many orders of arrival are added."""
     return (
         f"{met} orders of arrival leave open which policy is best: {up_to - met} more, so that it"
         " is looked twice, each time at half of what may go wrong"
@@ -69,9 +73,9 @@ def repeat_replay(
 ) -> Run:
     """Replay the workload in ``repeats`` orders of arrival, each under its own seed.
 
-    Repeat 0 is the workload as given, under ``seed``. Each further repeat has other arrivals and
-    another seed; see ``seeds.order_seed``. Every policy meets the same orders, so differences
-    between policies are paired.
+    Repeat 0 is the workload as given, under ``seed``; further repeats reorder it, see
+    ``seeds.order_seed``. If its order cannot differ (``runs.varying``), only the seed does. All
+    policies meet the same orders, so their differences are paired.
 
     Parameters
     ----------
@@ -80,25 +84,23 @@ def repeat_replay(
         once and have no intervals.
     follow : sequence of str
         The policies that a recommended policy has to beat. If there are any, policies that are not
-        ``repeated`` meet further orders as long as they may be recommended: see ``followed``.
+        ``repeated`` meet further orders as long as they may be recommended; see ``followed``.
     up_to : int, optional
-        The number of orders after addition. Orders are added where ``repeats`` orders leave open
-        which policy is best: see ``undecided``. Each of the two looks has half of the permitted
-        error, whether or not orders are added.
+        The number of orders if ``repeats`` orders leave open which policy is best; see
+        ``undecided``. If given, the results are tested twice, each time at half of the permitted
+        error.
 
     Returns
     -------
     Run
-        The replay in the workload's own order. Its summary has intervals over all repeats;
+        The replay in the workload's own order. Its summary has intervals over all repeats.
         ``repeats`` has one row per repeat and repeated policy: repeat, seed, policy and the
-        measures that are compared; ``differences`` is what ``compare.differences`` gives.
+        compared measures. ``differences`` is that of the function ``differences``.
 
     Raises
     ------
     TracekitError
         For fewer than one repeat.
-
-    Where orders do not differ (``runs.varying``), only the seed does.
     """
     if repeats < 1:
         raise TracekitError(f"{repeats} repeats, expected at least 1")
@@ -199,7 +201,7 @@ def _digests(done: Sequence[tuple[Planned, Replayed]]) -> dict[str, str]:
 
 
 def row_of(plan: Planned, one: Replayed) -> dict[str, Any]:
-    """Return the row of a replay in the frame of repeats."""
+    """Return the row of a replay in the frame ``repeats``."""
     return {**one.row, "repeat": plan.repeat, "seed": plan.seed, "policy": one.row["policy"]}
 
 
@@ -230,16 +232,17 @@ _SCHEMA = {
 
 
 def differences(results: Results) -> pl.DataFrame:
-    """Return every pair of the policies that met every order, by every measure: a's value less b's.
+    """Return the difference of each pair of policies by each measure: policy a less policy b.
+
+    Only policies that met all orders of arrival are compared.
 
     Returns
     -------
     DataFrame
-        policy_a, policy_b, measure, repeats, difference_mean; low and high, its interval corrected
+        policy_a, policy_b, measure, repeats, difference_mean; low and high, the interval corrected
         for all comparisons; p, and p_corrected after Holm; ``separated``, whether the difference is
-        beyond chance; family, the comparisons of a decision or ``others`` (p_corrected is
-        comparable only within a family); ``all_placed``, whether no container waited under either
-        policy, so that both carried the same load.
+        beyond chance; family, ``decision`` or ``others`` (p_corrected is comparable only within a
+        family); ``all_placed``, whether no container waited under either policy.
     """
     most = results.most_orders
     names = [name for name in results.policies if results.orders(name) == most]
@@ -298,11 +301,10 @@ def _part(results: Results, one: str, other: str) -> Compared:
 
 
 def with_intervals(results: Results) -> pl.DataFrame:
-    """Return the summary with three more columns for each measure.
+    """Return the summary with the mean over repeats of each measure, and its interval.
 
-    ``_repeats`` is the mean over the repeats, ``_low`` and ``_high`` are its interval, as in
-    ``Standing``. The ends stand before the unit in a name. All are NULL for policies that were not
-    repeated, and for the bound.
+    Column ``cpu_fraction`` gets ``cpu_repeats_fraction``, ``cpu_low_fraction`` and
+    ``cpu_high_fraction``. All are NULL for policies that were not repeated, and for the bound.
     """
     names = [name for name in results.policies if results.orders(name) > 1]
     intervals = {name: interval_of(results, name) for name in names}
@@ -328,13 +330,13 @@ LARGEST_ONCE = 2_000_000_000
 
 
 def followed(run: Run, going: Sequence[Entrant], rivals: Sequence[str]) -> list[Entrant]:
-    """Return the policies that may still be recommended, and so meet more orders of arrival.
+    """Return the policies that may still be recommended, to be replayed in more orders.
 
     Other policies are given up; see ``may_win``. This is a group sequential design that stops for
     futility alone, with a non-binding bound (Jennison and Turnbull, Group Sequential Methods, 2000,
     section 4.6). Nothing is concluded before the last look, so giving up a policy can only reduce
-    the conclusions. A policy that is given up stays in the family of comparisons (``chance.holm``),
-    so the level of the other policies does not change.
+    the conclusions. It still counts as a comparison (``chance.holm``), so the level of the other
+    policies does not change.
 
     Parameters
     ----------
@@ -365,12 +367,14 @@ def followed(run: Run, going: Sequence[Entrant], rivals: Sequence[str]) -> list[
 def may_win(
     values: Mapping[str, FloatArray], names: Sequence[str], rivals: Sequence[str], *, low: bool
 ) -> list[str]:
-    """Return the policies whose mean is better than the mean of each rival, over common orders.
+    """Return those of ``names`` whose mean is better than the mean of each rival.
+
+    Means are over the orders that both met.
 
     Parameters
     ----------
     values : mapping of str to float64, shape (orders,)
-        The deciding measure, order by order.
+        By policy, the deciding measure in each order.
     low : bool
         Whether less is better.
     """

@@ -43,12 +43,12 @@ _SIZES = ("request_cpu_cores", "request_memory_bytes")
 
 @dataclass(frozen=True, kw_only=True)
 class Question:
-    """The question of a run.
+    """What a run asks: the replays to decide on, and how to count nodes.
 
     Parameters
     ----------
     run, studies : path
-        The folder of the replays, and the folder of the studies beside it.
+        The folder of the replays, and the folder in which studies of nodes are written.
     source : WorkloadSource
         The workload.
     policies : Entrants
@@ -56,11 +56,10 @@ class Question:
     called : str
         The store as commands name it.
     requests : callable
-        Gives the study of recommended requests; None where nothing can be recommended. A run calls
-        it for its first answer and for its last one.
+        Returns the study of recommended requests; None where nothing can be recommended.
     first : bool
-        Whether a first answer is asked for. Nodes are then counted in one order of arrival, for the
-        policy in use. The replays stay, and the next call goes on from them.
+        Whether a quick first answer is asked for: nodes are counted in one order of arrival, for
+        the policy in use. The next call goes on from its replays.
     """
 
     run: Path
@@ -75,11 +74,11 @@ class Question:
 
     @property
     def in_use(self) -> str:
-        """The policy in place of production's scheduler."""
+        """The policy that stands for production's scheduler."""
         return str(self.policies.in_use)
 
     def entrant(self, policy: str) -> Entrant:
-        """Return a policy of the replays by its name, with the fit of the run."""
+        """Return a policy of the run by its name, bound to the run's interference fit if any."""
         every = (*self.policies.chosen, self.policies.in_use)
         one = next(one for one in every if str(one) == policy)
         return one if self.fit is None else with_fit(one, self.fit, by_default=True)
@@ -87,7 +86,7 @@ class Question:
 
 @dataclass(frozen=True)
 class Production:
-    """The use of production's nodes, as a task for another process."""
+    """A worker's task: measure the use of production's nodes."""
 
     source: WorkloadSource
 
@@ -98,9 +97,9 @@ class Production:
 
 @dataclass(frozen=True)
 class Begun:
-    """Work that needs no replay of the run: production's use, and the count of a first answer.
+    """Started work that needs no replay: production's use, and the count of a first answer.
 
-    A call of either field waits for the result. ``recorded`` is None except for a first answer.
+    A call of a field waits for its result. ``recorded`` is None except for a first answer.
     """
 
     use: Callable[[], ProductionUse]
@@ -108,7 +107,7 @@ class Begun:
 
 
 def begin(question: Question, crew: Crew) -> Begun:
-    """Begin the work that needs no replay, and remove the studies of an earlier run."""
+    """Start the work that needs no replay; delete the studies of an earlier run."""
     for name in (*FOLDERS.values(), REQUESTS):
         shutil.rmtree(question.studies / name, ignore_errors=True)
     use = crew.submit(Production(question.source)).result
@@ -124,7 +123,7 @@ def begin(question: Question, crew: Crew) -> Begun:
 def answer(
     question: Question, crew: Crew, progress: Progress = SILENT, begun: Begun | None = None
 ) -> Answer:
-    """Count nodes, write the studies of the run, and decide.
+    """Return a run's answer: count nodes, write the studies, and decide.
 
     An interrupted search keeps its replays, and the next call goes on from them.
     """

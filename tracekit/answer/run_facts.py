@@ -84,7 +84,7 @@ def answer_replays(results: Results, choice: Choice, in_use: str = USUAL) -> Ans
 
 
 def verdict(e: Evidence) -> Fact:
-    """Return the verdict, its condition in ``because``."""
+    """Return the verdict of a run; ``because`` is the key of its condition, see ``acted_on``."""
     because, count = acted_on(e)
     of = int(str(e.load.get("nodes") or 0))
     about: dict[str, Scalar] = {"of": of if count is None else count.of}
@@ -245,7 +245,7 @@ def _span_ms(load: Mapping[str, object]) -> int:
 
 
 def facts_of_choice(results: Results, choice: Choice) -> Iterator[Fact]:
-    """Facts on the policies of a run: caveats, moves, barred policies, and values by measure."""
+    """Yield facts on a run's policies: caveats, moves, barred policies, values by measure."""
     yield from caveats(results)
     yield from _moved(results)
     for one in choice.barred:

@@ -17,12 +17,12 @@ from tracekit.replay.runs.run import Run
 
 @dataclass(frozen=True, kw_only=True)
 class Standing:
-    """One row of a ranking: the policies that place alike, and their value.
+    """One row of a ranking: policies with equal placements, and their value of the measure.
 
     Parameters
     ----------
     names : tuple of str
-        The policies whose placements are the same in all orders of arrival.
+        The policies; their placements are the same in all orders of arrival.
     mean : float
         The mean over the orders.
     low, high : float, optional
@@ -33,8 +33,8 @@ class Standing:
     orders : int
         The number of orders of arrival.
     waited : bool
-        Whether too many containers waited under the policies. They carried less load, so they are
-        not compared.
+        Whether containers waited under the policies, so that they carried less load and are not
+        compared with others.
     """
 
     names: tuple[str, ...]
@@ -58,7 +58,7 @@ class Standing:
 
 @dataclass(frozen=True, kw_only=True)
 class Standings:
-    """The ranking of policies by one measure, the best first; rows that waited come last.
+    """The ranking of policies by one measure, the best first; rows with ``waited`` come last.
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ class Standings:
 
     @property
     def best(self) -> tuple[Standing, ...]:
-        """The best row and the rows that chance does not tell from it; empty unless ``tells``."""
+        """The best row, and the rows that chance does not tell from it; empty unless ``tells``."""
         return tuple(
             row
             for row in self.rows
@@ -80,13 +80,13 @@ class Standings:
         )
 
     def row(self, policy: str) -> Standing | None:
-        """Return the row of a policy."""
+        """Return the row of a policy; None if it is not ranked."""
         return next((row for row in self.rows if policy in row.names), None)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Difference:
-    """One policy's value less another's, order by order.
+    """One policy's value of a measure less another's, over the orders of arrival.
 
     Parameters
     ----------
@@ -100,7 +100,7 @@ class Difference:
     orders : int
         The number of orders that both policies met.
     slight : bool
-        Whether the difference is too small to matter; see ``chance.student.too_near``.
+        Whether the difference is too small to matter; see ``replay.chance.too_near``.
     """
 
     policy: str

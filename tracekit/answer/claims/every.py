@@ -38,26 +38,30 @@ def readings(frame: Frame, names: Iterable[str] = tuple(_EXPERIMENTS)) -> dict[s
     Parameters
     ----------
     frame : callable
-        Gives a frame by its name: a query, or ``<folder of results>/<frame>``.
+        Returns a frame by its name: a query, or ``<folder of results>/<frame>``.
     """
     return dict(itertools.chain(*(_EXPERIMENTS[name](frame) for name in names)))
 
 
 def claim_facts(frame: Frame, names: Iterable[str] = tuple(_EXPERIMENTS)) -> list[Fact]:
-    """Return the verdicts on claims with a reading, in the order of the table."""
+    """Return a verdict for each claim of some experiments that has a reading."""
     read = readings(frame, names)
     return [judged(claim, read[name]) for name, claim in all_claims().items() if name in read]
 
 
 @functools.cache
 def recorded() -> Mapping[str, Mapping[str, Any]]:
-    """The recorded entries by experiment: ``command``, ``version``, ``commit``, ``readings``."""
+    """Return the shipped readings by experiment: ``command, version, commit, readings``."""
     made: dict[str, Any] = json.loads((asset_dir("reports") / RECORDED).read_text(encoding="utf-8"))
     return made
 
 
 def with_all(facts: Iterable[Fact]) -> Iterator[Fact]:
-    """A fact for every claim: the given one, else of a recorded reading, else of no reading."""
+    """Yield a fact for every claim.
+
+    A claim without a given fact is judged by its shipped reading, or else has the verdict that it
+    cannot be told.
+    """
     fact_of = {one.subject: one for one in facts}
     for name, claim in all_claims().items():
         source = recorded().get(claim.experiment, {})
@@ -92,7 +96,7 @@ def answer_of_claims(facts: Iterable[Fact]) -> Answer:
 
 
 def by_experiment(facts: Iterable[Fact]) -> Iterator[tuple[Claim, Fact, list[Fact]]]:
-    """For each experiment: its first claim, the origin of its numbers, and all its facts."""
+    """Yield the facts of claims by experiment: its first claim, the origin, and its facts."""
     claims = all_claims()
     for _, those in itertools.groupby(
         facts,
@@ -113,7 +117,7 @@ def _origin(fact: Fact) -> tuple[Any, ...]:
 
 
 def judged(claim: Claim, reading: Reading | None) -> Fact:
-    """Return the verdict on a claim as a fact; without a reading it cannot be told."""
+    """Return the verdict on a claim; without a reading the verdict is that it cannot be told."""
     read = reading or Reading()
     verdict, because = _verdict(claim, read)
     if reading is None:

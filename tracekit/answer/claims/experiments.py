@@ -26,9 +26,10 @@ _SCORERS = ("lra", "bra")
 
 
 def placement(frame: Frame) -> Readings:
-    """Placement as in the TBESK paper.
+    """Yield the readings of the claims on placement in the TBESK paper.
 
-    The paper's changes are "on the whole" (section 5.3.1): over all numbers of containers.
+    The paper gives changes "on the whole" (section 5.3.1): these are means over all numbers of
+    containers.
     """
     sets, ends = frame("search_placement/sets"), frame("search_placement/ends")
     if sets.is_empty() or ends.is_empty():
@@ -91,7 +92,10 @@ _FUNCTIONS = {
 
 
 def functions(frame: Frame) -> Readings:
-    """Yield the shares of comparisons that TBESK wins and loses beyond chance."""
+    """Yield the share of tests in which TBESK is significantly better than another search.
+
+    ``Reading.worse`` is the share in which it is worse.
+    """
     for name, (which, at_origin) in _FUNCTIONS.items():
         rows = frame(f"search_functions/{which}")
         if rows.columns:
@@ -151,7 +155,7 @@ _STANDS = 0.05
 
 
 def sizing(frame: Frame) -> Readings:
-    """Sizing on call chains, paired by seed.
+    """Yield the readings of the claims on sizing for call chains, from runs paired by seed.
 
     Claims on the use of reserved resources have a precondition: the QoS is at most half a point
     below the QoS of minimum selection.
@@ -195,7 +199,10 @@ def _beside(agent: str, of: Callable[[str, str], FloatArray]) -> Readings:
 
 
 def stands_from(curve: FloatArray) -> float:
-    """The first round from which on a curve stays near its last value; NaN for an empty curve."""
+    """Return the first round, from 1 on, after which a curve stays within 5 % of its last value.
+
+    NaN for an empty curve.
+    """
     if not len(curve):
         return float("nan")
     off = np.abs(curve - curve[-1]) > _STANDS * abs(curve[-1])
@@ -207,7 +214,7 @@ _AGAINST = {"binding_first_free": "least_allocated", "binding_whole_cores": "who
 
 
 def binding(frame: Frame) -> Readings:
-    """Return by how much the patent's way of binding changes the lost vCPUs, against other ways."""
+    """Yield the relative change of lost vCPUs from each of two other bindings to the patent's."""
     repeats = frame("bind/repeats")
     if repeats.is_empty():
         return

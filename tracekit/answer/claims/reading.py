@@ -12,12 +12,13 @@ from tracekit.replay.chance import errors_of
 
 @dataclass(frozen=True, kw_only=True)
 class Reading:
-    """A number for a claim.
+    """A measured number by which a claim is judged, with its 95 % interval.
 
     Parameters
     ----------
     value, low, high : float, optional
-        The value is None where it is unknown, the ends of the interval where nothing is random.
+        The number and the ends of its interval. The value is None where it is unknown; the ends are
+        None where nothing is random.
     samples : int
         The number of samples; the claim says what a sample is.
     met : bool
@@ -42,12 +43,12 @@ def mean_of(values: ArrayLike, *, met: bool = True) -> Reading:
 
 
 def ratio_of(totals: FloatArray, weights: FloatArray, *, met: bool = True) -> Reading:
-    """Return the sum of totals over the sum of weights, with its 95 % interval over units.
+    """Return the sum of ``totals`` over the sum of ``weights``, with its 95 % interval.
 
     Parameters
     ----------
     totals, weights : float64, shape (units,)
-        For each unit, such as a node, the sum of its members' values and the number of members.
+        For each unit, such as a node, the sum and the number of its values; units are the samples.
     """
     units, whole = len(weights), float(weights.sum())
     if not whole:
@@ -62,15 +63,7 @@ def ratio_of(totals: FloatArray, weights: FloatArray, *, met: bool = True) -> Re
 
 
 def share_of(hits: int, units: int, *, scale: float = 1.0) -> Reading:
-    """Return a share of units with Wilson's 95 % interval, each times ``scale``.
-
-    Parameters
-    ----------
-    hits, units : int
-        The number of hits, and of all units; the reading is empty for no units.
-    scale : float
-        A factor for the share and its interval; the number of units turns the share into a count.
-    """
+    """Return ``scale * hits / units``, with Wilson's 95 % interval; empty for no units."""
     if not units:
         return Reading()
     value, low, high = (scale * one for one in _wilson(hits, units))
@@ -92,7 +85,10 @@ def difference_of_shares(first: tuple[int, int], second: tuple[int, int]) -> Rea
 
 
 def difference_of_means(first: FloatArray, second: FloatArray) -> Reading:
-    """The difference of the means of two groups, by Welch's t with the smaller group's freedom."""
+    """Return the first mean less the second, with a 95 % interval by Welch's t.
+
+    The degrees of freedom are those of the smaller group.
+    """
     one, other = mean_of(first), mean_of(second)
     fewest = min(one.samples, other.samples)
     if one.value is None or other.value is None:
@@ -105,7 +101,10 @@ def difference_of_means(first: FloatArray, second: FloatArray) -> Reading:
 
 
 def correlation_of(one: FloatArray, other: FloatArray, *, by_rank: bool = False) -> Reading:
-    """Return the correlation of two arrays, with its 95 % interval by Fisher's z."""
+    """Return the correlation of two arrays, with its 95 % interval by Fisher's z.
+
+    It is Pearson's, or with ``by_rank`` Spearman's.
+    """
     finite = np.isfinite(one) & np.isfinite(other)
     one, other = one[finite], other[finite]
     if len(one) < 4 or not np.ptp(one) or not np.ptp(other):

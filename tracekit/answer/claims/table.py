@@ -19,20 +19,20 @@ _DEMO = "demo"
 
 @dataclass(frozen=True, kw_only=True)
 class Claim:
-    """A claim of a source.
+    """A claim of a paper or other source, and the rule by which a measured number is judged.
 
     Parameters
     ----------
     title : str
         The name of the experiment.
     text, number : str
-        The claim, and the number by which it is judged.
+        The claim, and a description of the number by which it is judged.
     printed, tolerance : float, optional
-        The printed number, and the largest distance from it at which a number agrees.
+        The number in the source, and the largest distance from it at which a number agrees.
     above, below : float, optional
         The limits of a claim without a tolerance.
     of : str
-        The unit of a sample.
+        What a sample is, such as nodes.
     fewest : int
         The fewest samples by which the claim is judged.
     if_met : str
@@ -61,7 +61,7 @@ class Claim:
     main: bool = False
 
     def of_store(self, store: str) -> Followup:
-        """Return the command that gives the number from a store and the folders beside it."""
+        """Return the command that gives the number for a store; other folders are next to it."""
         if not store:
             return self.followup
         beside = Path(store).parent
@@ -72,7 +72,7 @@ class Claim:
         return replace(self.followup, arguments=arguments)
 
     def agreeing(self) -> tuple[float, float]:
-        """Return the lowest and the highest number that agree with the claim."""
+        """Return the lowest and the highest number that agree with the claim; may be infinite."""
         if self.tolerance is not None and self.printed is not None:
             return self.printed - self.tolerance, self.printed + self.tolerance
         return (

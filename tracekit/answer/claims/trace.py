@@ -174,7 +174,7 @@ _CHANCE = 0.05
 def has_period(series: FloatArray) -> bool:
     """Return whether one frequency stands out beyond chance (Fisher's test of the periodogram).
 
-    The trend is removed first. Frequencies with fewer than two turns count as a trend.
+    The linear trend is removed first. A period must occur at least twice in the series.
     """
     values = series[np.isfinite(series)]
     count = len(values)

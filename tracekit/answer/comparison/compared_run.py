@@ -52,7 +52,7 @@ _NONE_SUCH = "no such setting"
 
 @dataclass(frozen=True, kw_only=True)
 class ComparedRun:
-    """A run folder as one side of a comparison."""
+    """A run folder that is read as the base or the new side of a comparison."""
 
     folder: Path
     manifest: dict[str, Any]
@@ -65,7 +65,10 @@ class ComparedRun:
         return int(self.manifest.get("workload", {}).get("containers") or 0)
 
     def rows(self) -> dict[str, dict[str, Any]]:
-        """The summary's row of each policy but the bound, with means over orders of arrival."""
+        """Return each policy's row of the summary, by policy; measures are means over the orders.
+
+        The bound is left out.
+        """
         rows = {row["policy"]: row for row in self.summary.iter_rows(named=True)}
         if self.repeats is not None:
             names = list(compared(self.repeats.columns))
@@ -75,7 +78,7 @@ class ComparedRun:
         return {name: row for name, row in rows.items() if name != BOUND}
 
     def judged_rows(self) -> dict[str, dict[str, Any]]:
-        """``rows`` with ``worst(MEASURE)`` and the number of ``orders`` of each policy."""
+        """Return ``rows`` with the worst value of each measure, and the number of orders."""
         rows = self.rows()
         if self.repeats is None:
             return rows
@@ -94,7 +97,10 @@ class ComparedRun:
         return {name: {**row, **worst_rows.get(name, {})} for name, row in rows.items()}
 
     def values(self, policy: str, names: Sequence[str]) -> tuple[list[int], FloatArray]:
-        """The seeds and measures of a policy's orders, (orders, measures); empty for one order."""
+        """Return the seeds of a policy's orders of arrival, and its measures, (orders, measures).
+
+        Both are empty for a run of a single order.
+        """
         if self.repeats is None:
             return [], np.zeros((0, len(names)))
         absent = [pl.lit(None).alias(name) for name in names if name not in self.repeats.columns]
@@ -205,9 +211,10 @@ MEAN = "mean"
 def check(
     threshold: Threshold, before: ComparedRun, after: ComparedRun, common: Sequence[str]
 ) -> None:
-    """Raise TracekitError for a threshold that judges no policy of both runs.
+    """Raise TracekitError if a threshold judges no policy, so that it could never fail.
 
-    A threshold without ``base`` may judge a policy of the new run alone.
+    A threshold that compares with the base judges policies of both runs, any other threshold those
+    of the new run.
     """
     _check_policy(threshold, common if threshold.speaks_of("base") else list(after.rows()))
     _check_compared(threshold, before, after, common)
@@ -261,15 +268,18 @@ def outcomes(
     changes: pl.DataFrame,
     common: Sequence[str],
 ) -> pl.DataFrame:
-    """The outcome of each threshold under each policy that it judges, and under new policies.
+    """Return the outcome of each threshold under each policy that it judges.
 
-    A threshold on a number judges a new policy, too. For a threshold with ``base`` the outcome of a
-    new policy is ``NO_BASE``, and that of a change that chance may explain is ``BY_CHANCE``.
+    A threshold on a number also judges policies of the new run alone. A threshold with ``base``
+    gives them the outcome ``NO_BASE``. A change that chance may explain has the outcome
+    ``BY_CHANCE``.
 
     Parameters
     ----------
     changes : DataFrame
-        The policies and ``placed_change`` of the comparison.
+        The frame ``changes`` of the comparison.
+    common : sequence of str
+        The policies of both runs.
     """
     one, other = before.judged_rows(), after.judged_rows()
     placed = dict(changes.select("policy", "placed_change").unique().rows())

@@ -62,7 +62,7 @@ SETTINGS_SCHEMA = {"setting": pl.String, "base": pl.String, "new": pl.String}
 
 
 def compare_runs(base: Path, new: Path, *, fail_if: Sequence[Threshold] = ()) -> Study:
-    """Return the changes from one run to another.
+    """Compare a new run with a base run: each policy of both runs by each measure.
 
     Parameters
     ----------
@@ -72,16 +72,14 @@ def compare_runs(base: Path, new: Path, *, fail_if: Sequence[Threshold] = ()) ->
     Returns
     -------
     Study
-        ``changes``: policy, measure, base, new; change, with an interval where both runs have
-        several orders of arrival, corrected for all changes (Holm); paired, the number of common
-        orders where the runs have the same ones; placed_change, how many more containers the new
-        run placed, 0 where ``pending`` is within chance; verdict.
+        ``changes`` has a row for each policy and measure: both values, and the change with its
+        verdict. The change has an interval, corrected for all changes (Holm), where both runs have
+        several orders of arrival. ``paired`` is the number of common orders. ``placed_change`` is
+        how many more containers the new run placed, or 0 where chance may explain it.
 
-        ``thresholds``: outcome, one of ok, failed, not comparable (the new run placed fewer
-        containers; it counts as failed) and not in the base (a new policy under a threshold with
-        ``base``; it does not); judged, the ``mean`` of the new run's orders or the ``worst``, with
-        ``new_worst``, ``base_judged`` and ``base_worst``; base_measure, the measure of ``base``,
-        null where the threshold has several measures there.
+        ``thresholds`` has a row for each threshold and policy. ``outcome`` is ok, failed, not
+        comparable (the new run placed fewer containers; it counts as failed) or not in the base (it
+        does not). ``judged`` is ``mean`` or ``worst``, over the orders.
 
         ``about`` has the settings that differ.
 

@@ -26,10 +26,10 @@ _MEASURES = (DECIDES, "cpu_fraction", "memory_fraction", "other_node_share")
 
 
 def compare_shadow(store: Store) -> Study:
-    """Compare every policy of a record with production, decision by decision.
+    """Compare the policies of a shadow record with production, decision by decision.
 
     A decision counts where production's choice is known. Decisions within an hour depend on each
-    other, so intervals are over hours.
+    other, so hours are the samples of the intervals.
 
     Returns
     -------
@@ -150,7 +150,7 @@ def _verdict(measure: str, change: float, hours: int, *, separated: bool) -> str
 
 
 def shadow_verdict(study: Study) -> Fact:
-    """The verdict on switching, by the share of choices that leave a node above the ceiling."""
+    """Return whether to switch, by the share of choices that leave a node above the ceiling."""
     rows = study.frames["changes"].filter(measure=DECIDES).sort("change").to_dicts()
     best, hours = rows[0], study.about["hours"]
     pays = best["verdict"] == "better"

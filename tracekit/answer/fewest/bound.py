@@ -29,10 +29,10 @@ FROM_WHICH_ONE_IS_LEFT_OUT = 100 // (100 - PERCENT)
 
 
 def least_nodes(load: Workload, policy: Entrant, limits: Limits) -> int | None:
-    """Return a lower bound on nodes for any placement within the limits; None without a proof.
+    """Return a lower bound on nodes for any placement within the limits; None if none is proven.
 
-    Requests give a bound for a policy that respects them. Use gives a bound where limits cap it.
-    Daemons reduce the room of each node.
+    Requests give a bound if the policy respects them, and use gives a bound if limits cap it.
+    Daemons reduce the room on each node.
     """
     name = str(policy)
     if not limits.nobody_waits(name):
@@ -66,14 +66,14 @@ def least_nodes(load: Workload, policy: Entrant, limits: Limits) -> int | None:
 
 @functools.lru_cache(maxsize=1)
 def nodes_by_requests(load: Workload) -> int:
-    """A lower bound on nodes by the requests of all containers but daemons, whatever the limits."""
+    """Return a lower bound on nodes by requests alone; daemons do not count."""
     return nodes_bound(beside_daemons(load))
 
 
 def most_use(load: Workload, limits: Limits, policy: str) -> tuple[float, float]:
-    """Return the share of a node's capacity that use may reach at judged steps: of CPU, of memory.
+    """Return the largest allowed use of CPU and of memory, as shares of a node's capacity.
 
-    A share is infinite where no limit caps it.
+    They hold at judged steps. A share is infinite where no limit caps it.
     """
     never = 1.0 if limits.most(policy, OVERLOAD) < 1 else float("inf")
     cpu, memory = (min(never, limits.most(policy, f"{one}_max_fraction")) for one in RESOURCES)
@@ -111,9 +111,10 @@ def _least_but_some(load: Workload, policy: Entrant, most: float) -> int | None:
 
 
 def least_cost(load: Workload, policy: Entrant, limits: Limits) -> float | None:
-    """Return a lower bound on the cost per hour of nodes that carry all load.
+    """Return a lower bound on the hourly cost of nodes for all containers.
 
-    Parts of a node may be used. None where containers may wait, or where a node has no price.
+    The bound may count a part of a node. None where containers may wait, or where a node has no
+    price.
     """
     if load.nodes.prices is None or not limits.nobody_waits(str(policy)):
         return None
@@ -122,10 +123,9 @@ def least_cost(load: Workload, policy: Entrant, limits: Limits) -> float | None:
 
 
 def keeps_requests(load: Workload, policy: Entrant) -> bool:
-    """Return whether requests on a node never exceed its capacity; daemons do not count.
+    """Return whether a policy never places requests beyond a node's capacity.
 
-    A daemon is placed on its node whether or not the node has room. All other containers are placed
-    only where the node has room for their request.
+    Daemons do not count: each is placed on its node even if there is no room.
     """
     return policy.filtered and _free(beside_daemons(load))
 

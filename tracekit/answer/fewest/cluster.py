@@ -19,7 +19,7 @@ from tracekit.cluster.workload import Workload
 
 @dataclass(frozen=True)
 class Cluster:
-    """The nodes of a cluster.
+    """The nodes of a study of the fewest nodes.
 
     Parameters
     ----------
@@ -35,12 +35,12 @@ class Cluster:
     cordoned : bool, shape (nodes,), optional
         Nodes that take no new container; None where all nodes do.
     like : tuple of str or None
-        For each node that was added the name of the node that it copies; None for other nodes.
+        For each added node the name of the node that it copies; None for the cluster's own nodes.
     running : int64, shape (nodes,), optional
         How many containers production runs on each node at the last step, without daemons; None
         where its placement is not recorded.
     special : mapping of int to str
-        The reason of each special node, by position.
+        By index of a node, why it must stay; see ``special_nodes``.
     ceiling : Ceiling
         The fractions from which on a node is full.
     """
@@ -58,7 +58,7 @@ class Cluster:
     ceiling: Ceiling = field(default_factory=Ceiling)
 
     def with_more(self, like: IntArray) -> Cluster:
-        """Return the cluster with copies of the nodes at the positions ``like`` at its end."""
+        """Return the cluster with copies of the nodes with these indices at its end."""
         every = np.concatenate([np.arange(len(self.node_ids)), like])
         bars, price, closed = self.barred_by, self.price_per_hour, self.cordoned
         none = np.zeros(len(like), np.int64)
@@ -102,7 +102,7 @@ _ORDINARY = (*BASE, DISK, DISK_IO, NET, PODS)
 
 
 def left_nodes(load: Workload) -> IntArray:
-    """Return the nodes that production had lost by the end; losses by assumption do not count."""
+    """Return the indices of nodes that production lost; losses by assumption do not count."""
     return (
         np.zeros(0, np.int64)
         if load.nodes.losses is None
@@ -111,7 +111,10 @@ def left_nodes(load: Workload) -> IntArray:
 
 
 def fixed_nodes(load: Workload) -> BoolArray:
-    """Which nodes cannot go, (nodes,): of the control plane, special, gone, or to be lost."""
+    """Return which nodes cannot be removed, bool, shape (nodes,).
+
+    They are nodes of the control plane, special nodes, and nodes that are lost during the record.
+    """
     fixed = (
         np.zeros(load.nodes.count, np.bool_)
         if load.nodes.never_removed is None
@@ -123,7 +126,7 @@ def fixed_nodes(load: Workload) -> BoolArray:
 
 
 def special_nodes(load: Workload, may_remove: tuple[str, ...] = ()) -> dict[int, str]:
-    """Return the special nodes by position, each with its first reason.
+    """Return why each special node must stay, by index, such as a rare resource or a taint.
 
     Parameters
     ----------
@@ -139,7 +142,7 @@ def special_nodes(load: Workload, may_remove: tuple[str, ...] = ()) -> dict[int,
 
 
 def where_special_stay(load: Workload, may_remove: tuple[str, ...] = ()) -> Workload:
-    """Return the workload with its special nodes marked as nodes that stay."""
+    """Return the workload with its special nodes marked as never removed."""
     special = list(special_nodes(load, may_remove))
     if not special:
         return load
@@ -153,9 +156,9 @@ def where_special_stay(load: Workload, may_remove: tuple[str, ...] = ()) -> Work
 
 
 def pools_of(load: Workload) -> list[IntArray]:
-    """Return the positions of the nodes of each pool, the largest pool first.
+    """Return the indices of the nodes of each pool, the largest pool first.
 
-    The nodes of a pool have the same resources and are open to the same containers.
+    The nodes of a pool have the same kinds of resources and may run the same containers.
     """
     parts = () if load.rules.constraints is None else load.rules.constraints.parts
     masks = [part.mask for part in parts if isinstance(part, Allowed)]
@@ -256,7 +259,7 @@ def zones_of(load: Workload) -> IntArray:
 
 
 def zones_among(load: Workload, nodes: IntArray) -> list[tuple[str, int]]:
-    """The zones of these nodes and the number of the nodes in each, the largest zone first."""
+    """Return the zones of some nodes, each with its number of nodes, the largest first."""
     zone = zones_of(load)[nodes]
     each, many = np.unique(zone[zone >= 0], return_counts=True)
     assert load.nodes.domains is not None  # noqa: S101 - as it has zones
@@ -266,7 +269,7 @@ def zones_among(load: Workload, nodes: IntArray) -> list[tuple[str, int]]:
 
 @dataclass(frozen=True, kw_only=True)
 class Bound:
-    """The containers that can run in one zone alone, because of rules or of their size.
+    """The containers that can run in only one zone, because of rules or of their size.
 
     Parameters
     ----------
@@ -314,10 +317,10 @@ def bound_to_zones(load: Workload) -> dict[str, Bound]:
 
 
 def evened(zone: IntArray, size: FloatArray, rank: IntArray) -> IntArray:
-    """Return an order of the nodes, shape (nodes,), any beginning of which is spread over zones.
+    """Return an order of nodes, shape (nodes,), whose first n are spread over zones for any n.
 
-    The next node is of the zone with the smallest total size so far. Nodes of one zone keep their
-    order. Nodes without a zone come first, as they are never lost.
+    The next node is always from the zone with the smallest total size so far. Nodes of one zone
+    keep their order. Nodes without a zone come first, as they are never lost.
 
     Parameters
     ----------
@@ -332,7 +335,7 @@ def evened(zone: IntArray, size: FloatArray, rank: IntArray) -> IntArray:
 
 
 def least_beside_a_zone(least: int, zone: IntArray) -> int:
-    """Return the fewest nodes of which ``least`` are left when any one zone is lost.
+    """Return a lower bound on nodes such that ``least`` nodes are left after the loss of any zone.
 
     The largest zone has at least an equal share of the nodes with a zone. Nodes without a zone are
     never lost.

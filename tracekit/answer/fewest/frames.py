@@ -115,7 +115,7 @@ def frames_of(
     *,
     by_cost: bool = False,
 ) -> dict[str, pl.DataFrame]:
-    """The frames of a study; see ``tracekit.answer.fewest.study.shrink_cluster`` for their columns.
+    """Return the frames of a study; ``study.shrink_cluster`` describes them.
 
     Policies are sorted by nodes; with ``by_cost`` by the cost of the nodes that stay.
     """
@@ -320,14 +320,14 @@ OVER_CAPACITY = "containers_recorded_over_capacity"
 
 
 def facts_of(load: Workload, given: Workload) -> dict[str, Any]:
-    """Return a study's entries: counts, assumptions, and production's use.
+    """Return entries of a study about its workload: counts, assumptions, and production's use.
 
     Parameters
     ----------
     load : Workload
         The workload of the study.
     given : Workload
-        The workload that production ran, before it was multiplied.
+        The recorded workload, before it was multiplied.
     """
     return {
         "name": load.name,
@@ -374,7 +374,10 @@ def of_production(observed: dict[str, Any] | None, limits: Limits) -> dict[str, 
 
 
 def orders_of(facts: Mapping[str, Any], repeats: int | None) -> int:
-    """Return the number of orders to search: one where all are alike, or the load is large."""
+    """Return the number of orders to search: ``repeats``, or by default six.
+
+    It is one where all orders are alike, or the workload is very large.
+    """
     if repeats is not None:
         return repeats
     large = facts["containers"] * facts["nodes"] > LARGEST

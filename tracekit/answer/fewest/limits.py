@@ -27,13 +27,13 @@ Row = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Margin:
-    """A limit and the value of a replay.
+    """A limit and the value that a replay has for it.
 
     Parameters
     ----------
     value, allowed : float, optional
-        The replay's value, and the largest value that the limit allows; None where the value is
-        unknown, or the limit is not of this form.
+        The replay's value, None if unknown, and the largest value that the limit allows. The latter
+        is None for a limit that does not compare two values.
     lost : str
         The zone that is lost in this replay; empty for none.
     """
@@ -50,9 +50,9 @@ class Margin:
 
     @property
     def room(self) -> float | None:
-        """The allowed value less the value, as a share of the allowed value.
+        """The room below the limit, ``(allowed - value) / allowed``; below 0 where it breaks.
 
-        It is below 0 where the limit breaks; None where the value has no cap, or the cap is 0.
+        None where the limit is no upper limit, or allows 0.
         """
         if self.value is None or not self.allowed or not self.limit.caps:
             return None
@@ -61,16 +61,16 @@ class Margin:
 
 @dataclass(frozen=True)
 class Limits:
-    """The limits that have to hold in each order of arrival.
+    """All limits of a search for the fewest nodes; they have to hold in each order of arrival.
 
     Parameters
     ----------
     given : tuple of Threshold
         The limits that the user gave.
     ceiling : tuple of Threshold
-        The limits of the ceiling; a given limit on the same resource replaces them.
+        Default limits on use; a given limit on the same resource replaces them.
     waiting : tuple of Threshold
-        The limits on waiting containers; a given limit on waiting replaces them.
+        Default limits on waiting containers; a given limit on waiting replaces them.
     observed : mapping
         Production's measures, for limits that compare with them.
     """
@@ -81,11 +81,7 @@ class Limits:
     observed: Row = field(default_factory=dict)
 
     def of(self, policy: str) -> list[Threshold]:
-        """Return the limits that apply to a policy.
-
-        They are the limits on waiting, the limits of the ceiling, and the given limits. A given
-        limit replaces the default limit on the same measure.
-        """
+        """Return the limits that apply to a policy: the given ones, and all other defaults."""
         given = [one for one in self.given if one.policy in (None, policy)]
         named = {name for one in given for name in one.measures}
         waiting = [one for one in self.waiting if one.measure not in named]
@@ -98,7 +94,7 @@ class Limits:
         return list(others.values())
 
     def as_with_all(self, most: int, steps: int) -> Limits:
-        """Return these limits, but let as many containers wait as wait on all nodes.
+        """Return these limits, but allow as many waiting containers as with all nodes.
 
         Parameters
         ----------
@@ -112,14 +108,11 @@ class Limits:
         return replace(self, waiting=(*as_base, *few))
 
     def as_production(self) -> Limits:
-        """Return limits that let nodes be above the ceiling no more often than in production."""
+        """Return limits by which nodes may be above the ceiling as often as in production."""
         return replace(self, ceiling=(at_most(ABOVE, OBSERVED),))
 
     def broken(self, policy: str, base: Row, row: Row) -> list[Margin]:
-        """Return the limits that a row of a summary breaks.
-
-        Limits on measures that fall with the number of nodes are left out; see
-        ``broken_at_the_end``.
+        """Return the limits that a row of a summary breaks, without those of ``broken_at_the_end``.
 
         Parameters
         ----------
@@ -133,7 +126,10 @@ class Limits:
         ]
 
     def broken_at_the_end(self, policy: str, base: Row, row: Row) -> list[Margin]:
-        """Return broken limits among those on measures that fall with the number of nodes."""
+        """Return broken limits on measures that fall with the number of nodes, such as the cost.
+
+        During a search they do not count, as removing nodes mends them.
+        """
         # sums of decimal prices, so that 2.6 is not above 2.6
         plain = {one: round(row[one], _DECIMALS) for one in row if isinstance(row[one], float)}
         return [
@@ -143,13 +139,13 @@ class Limits:
         ]
 
     def tightest(self, policy: str, base: Row, row: Row) -> Margin | None:
-        """Return the limit with the least room; None where no limit has a cap."""
+        """Return the limit with the least room; None where no limit is an upper limit."""
         every = (self._margin(one, base, row) for one in self.of(policy) if not _falls(one))
         capped = [(one.room, at, one) for at, one in enumerate(every) if one.room is not None]
         return min(capped)[2] if capped else None
 
     def most(self, policy: str, measure: str) -> float:
-        """The highest value that the limits allow for a measure; infinite where none caps it."""
+        """Return the highest value that the limits allow for a measure; infinite without one."""
         highest = []
         for one in self.of(policy):
             if one.caps and one.measure == measure and not one.speaks_of("base"):
@@ -158,10 +154,7 @@ class Limits:
         return min((one for one in highest if one is not None), default=float("inf"))
 
     def nobody_waits(self, policy: str) -> bool:
-        """Return whether the limits demand that every container runs, as bounds assume.
-
-        Every container that is present then runs at every judged step.
-        """
+        """Return whether the limits demand that present containers run at every judged step."""
         return self.most(policy, WAITING[1]) < 1
 
     def of_waiting(self, margin: Margin) -> bool:

@@ -26,7 +26,7 @@ FREE = 2
 
 @dataclass(frozen=True)
 class Nodes:
-    """The properties of nodes that orders sort by, each of shape (nodes,).
+    """The properties of nodes by which orderings sort them, each of shape (nodes,).
 
     Parameters
     ----------
@@ -37,7 +37,7 @@ class Nodes:
     fullness : float64
         How full the node gets, as a share of the ceiling.
     rank : int64
-        Nodes of a lower rank stay longer in every order.
+        Nodes of a higher rank are removed before nodes of a lower rank.
     zone : int64, optional
         The zone of each node, where the loss of a zone has to be survived.
     """
@@ -54,27 +54,30 @@ Ordering = Callable[[Nodes], IntArray]
 
 
 def least_requested(nodes: Nodes) -> IntArray:
-    """The node with the least requests goes first; of equal nodes the last one."""
+    """Return node indices such that the last, which is removed first, has the least requests."""
     return np.argsort(-nodes.requested, kind="stable")
 
 
 def smallest(nodes: Nodes) -> IntArray:
-    """The smallest node goes first; of equal nodes the one with the least requests."""
+    """Return node indices, the smallest last; of equal nodes that with the least requests."""
     return np.lexsort((-nodes.requested, -nodes.size))
 
 
 def dearest(nodes: Nodes) -> IntArray:
-    """The node with the highest price for its size goes first."""
+    """Return node indices, that with the highest price for its size last."""
     return np.lexsort((-nodes.requested, nodes.price / np.maximum(nodes.size, 1e-12)))
 
 
 def fullest(nodes: Nodes) -> IntArray:
-    """The fullest node goes first, as a small full node may break a limit that other nodes keep."""
+    """Return node indices, the fullest last: small full nodes may break a limit of their own."""
     return np.argsort(nodes.fullness, kind="stable")
 
 
 def placed(nodes: Nodes, ordering: Ordering) -> IntArray:
-    """Return the positions of nodes in an order, nodes of a lower rank first; shape (nodes,)."""
+    """Return node indices, shape (nodes,), by rank and then by an ordering.
+
+    Where zones count, nodes of a rank are spread over zones. A search removes nodes from the end.
+    """
     place = ordering(nodes)
     place = np.asarray(place[np.argsort(nodes.rank[place], kind="stable")])
     if nodes.zone is None:
@@ -83,7 +86,7 @@ def placed(nodes: Nodes, ordering: Ordering) -> IntArray:
 
 
 def rank_of(load: Workload, fixed: BoolArray, gone: IntArray) -> IntArray:
-    """Return the rank of each node, (nodes,), upwards: gone by the end, fixed, free, cordoned."""
+    """Return each node's rank, (nodes,): 0 gone by the end, 1 fixed, 2 free, 3 cordoned."""
     rank = np.where(fixed, 1, FREE)
     if load.nodes.cordoned is not None:
         rank[load.nodes.cordoned & ~fixed] = FREE + 1
@@ -98,9 +101,9 @@ def nodes_of(
     rank: IntArray,
     zone: IntArray | None,
 ) -> Nodes:
-    """Return the properties of a workload's nodes.
+    """Return the properties by which a workload's nodes are sorted.
 
-    ``fullest``, shape (3, nodes), comes from a replay on all nodes.
+    ``fullest``, shape (3, nodes), is that of ``Trials`` on all nodes.
     """
     price = load.nodes.price_per_hour
     cpu, memory = load.rules.ceiling.cpu_fraction, load.rules.ceiling.memory_fraction
@@ -123,9 +126,10 @@ _LIGHTEST = 4
 def lighter(
     tried: Trials, policy: Entrant, fixed: BoolArray, each: FloatArray, below: float
 ) -> IntArray | None:
-    """Return the lightest nodes on which all limits hold; None if none weigh less than ``below``.
+    """Return the lightest set of nodes on which all limits hold.
 
-    The weight is bisected. At each weight the choices with most spare room are replayed.
+    None if no set weighs less than ``below``, the weight of the present best. The weight is
+    bisected, and the sets with most spare room are replayed.
 
     Parameters
     ----------

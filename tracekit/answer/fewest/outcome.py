@@ -17,7 +17,7 @@ NODES, COST = "nodes", "cost"
 
 
 class TooFewError(TracekitError):
-    """A limit breaks on all nodes, and neither fewer nor more help."""
+    """The error that a limit breaks on all nodes, and neither fewer nor more nodes help."""
 
     def __init__(self, margin: Margin, nodes: int, alone: str = "") -> None:
         allowed = "" if margin.allowed is None else f", at most {margin.allowed:,.4g} is allowed"
@@ -35,7 +35,7 @@ class TooFewError(TracekitError):
 
 @dataclass(frozen=True, kw_only=True)
 class Outcome:
-    """The result for one policy.
+    """The fewest nodes for one policy, and the replays that show it.
 
     Parameters
     ----------
@@ -48,25 +48,25 @@ class Outcome:
     left : int
         How many nodes are gone by the end of the record; all counts here include them.
     by_order : tuple of int
-        The fewest nodes for each order of arrival alone; nodes go in the same order.
+        The fewest nodes for each order of arrival alone; nodes are removed in the same order.
     ordering : str
-        The order in which nodes go.
+        The rule by which nodes are removed; see ``orderings``.
     place : int64, shape (nodes,)
-        Positions of the nodes, the node that stays longest first.
+        Indices of the nodes, the node that stays longest first.
     requested : float64, shape (nodes,)
         The requests on each node over time in a replay on all nodes, the mean over the orders.
     fullest : float64, shape (3, nodes)
         CPU at the 99th percentile over time, highest CPU and highest memory of each node that
-        stays, in the worst order; NaN for nodes that go.
+        stays, in the worst order; NaN for nodes that are removed.
     held : tuple of Trial
         The replays on exactly these nodes, by order of arrival.
     fewer : tuple of Trial
         Replays with one node fewer; the last of them breaks a limit. Empty where none was tried.
     seen : tuple of Trial
-        All replays in this order of nodes, with those of the curve's grid.
+        All replays in which nodes were removed by this rule.
     like : int64, shape (more,)
-        Where all nodes are too few: the position of the node that each added node copies. Added
-        nodes come last in every array.
+        Where all nodes are too few: the index of the node that each added node copies. Added nodes
+        come last in every array.
     breaks : Margin, optional
         The limit that breaks on the cluster's own nodes, and holds with the added ones.
     waits_with_all : int, optional
@@ -95,7 +95,7 @@ class Outcome:
 
     @property
     def staying(self) -> IntArray:
-        """Positions of the nodes that stay, without the ``left`` nodes."""
+        """Indices of the nodes that stay, without the ``left`` nodes."""
         return self.place[self.left : self.nodes]
 
 

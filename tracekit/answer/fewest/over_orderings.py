@@ -49,13 +49,13 @@ Ahead = Callable[[int, int], object]
 
 
 def alone(*_: int) -> None:
-    """Try nothing ahead."""
+    """Do nothing: an ``Ahead`` for searches that replay one count at a time."""
 
 
 def fewest(holds: Holds, low: int, high: int, ahead: Ahead = alone) -> int:
-    """Return the number that bisection finds between ``low`` and ``high``, where ``high`` holds.
+    """Return the number in ``low``..``high`` at which ``holds`` becomes true, by bisection.
 
-    ``holds`` is true of the number, and false of one less, unless one less is below ``low``.
+    ``high`` is taken to hold. ``ahead`` is told which numbers come next, to replay them early.
     """
     while low < high:
         middle = (low + high) // 2
@@ -70,7 +70,10 @@ def fewest(holds: Holds, low: int, high: int, ahead: Ahead = alone) -> int:
 def fewest_around(
     holds: Holds, start: int, low: int, high: int, ahead: Ahead = alone
 ) -> int | None:
-    """As ``fewest``, by steps from ``start`` that double; None where ``high`` does not hold."""
+    """Return what ``fewest`` does, faster if the result is near ``start``.
+
+    None where ``start`` does not hold, nor any tried number up to ``high``.
+    """
     ahead(start, max(start - 1, low))
     if not holds(start):
         return fewest_from(holds, start, high, ahead)
@@ -85,7 +88,7 @@ def fewest_around(
 
 
 def fewest_from(holds: Holds, start: int, high: int, ahead: Ahead = alone) -> int | None:
-    """As ``fewest`` from ``start`` upwards; None where no number up to ``high`` holds."""
+    """Return what ``fewest`` does for numbers from ``start`` on; None if none is found to hold."""
     step, more, failed = 1, start, start - 1
     while not holds(more):
         if more == high:
@@ -97,7 +100,10 @@ def fewest_from(holds: Holds, start: int, high: int, ahead: Ahead = alone) -> in
 
 @dataclass
 class Search:
-    """The search for the fewest nodes over several orders of nodes."""
+    """A search for the fewest nodes under one policy, over several orderings of nodes.
+
+    ``by`` is what is least: ``nodes`` or ``cost``.
+    """
 
     tried: Trials
     policy: Entrant
@@ -116,14 +122,14 @@ class Search:
         self.low = max(self.bound or 1, int(fixed.sum()), 1)
 
     def over(self, orderings: Sequence[Ordering]) -> Outcome:
-        """Return the best result over orderings, where the limits hold on all nodes."""
+        """Return the best result of several orderings; the limits must hold on all nodes."""
         first, *others = orderings
         place = placed(self.nodes, first)
         best = self.outcome(first.__name__, place, *self.joint(place, len(place)))
         return self._by_kind(self._by_pool(self._beaten(best, others)))
 
     def on_fewer(self, broken: Margin, orderings: Sequence[Ordering]) -> Outcome | None:
-        """The best result where a limit breaks on all nodes; None where it breaks on fewer, too."""
+        """Return the best result where a limit breaks on all nodes; None if it breaks on fewer."""
         place = placed(self.nodes, fullest)
         most = self._first_that_holds(place, broken)
         if most is not None:
@@ -233,7 +239,10 @@ class Search:
         return None
 
     def joint(self, place: IntArray, most: int) -> tuple[tuple[int, ...], int]:
-        """The fewest nodes in each order of arrival alone, and in all; ``most`` are enough."""
+        """Return the fewest nodes in each order of arrival alone, and those enough in all orders.
+
+        ``place`` is the order in which nodes stay; the first ``most`` nodes must be enough.
+        """
         given, grid = self.tried.orders[0], [n for n in self.grid(len(place)) if n < most]
         self.tried.replay(given, [place[:nodes] for nodes in grid])
         held = functools.partial(self._holds, place, given)
@@ -252,7 +261,7 @@ class Search:
         return by_order, fewest_from(holds, max(by_order), most, self._ahead(place)) or most
 
     def outcome(self, name: str, place: IntArray, by_order: tuple[int, ...], joint: int) -> Outcome:
-        """The result: the last count from ``joint`` nodes downwards before a limit breaks."""
+        """Return the result for one ordering, of the fewest nodes from ``joint`` downwards."""
         while joint > self.low and self._hold_all(place, joint - 1):
             joint -= 1
         load, tried = self.tried.load, self.tried
@@ -276,7 +285,7 @@ class Search:
         )
 
     def grid(self, every: int) -> list[int]:
-        """Return the numbers of nodes of the curve, from the lower bound to all nodes."""
+        """Return the node counts at which measures are computed for a curve, up to all nodes."""
         counts = np.linspace(self.low, every, GRID).round().astype(np.int64)
         return [int(one) for one in np.unique(counts)]
 

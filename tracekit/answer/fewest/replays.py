@@ -25,7 +25,7 @@ from tracekit.replay.runs.replayer import fingerprint
 
 @dataclass(frozen=True)
 class Replayed:
-    """The result of a replay.
+    """The measures of one replay, and the use of each node that stays.
 
     Parameters
     ----------
@@ -57,7 +57,7 @@ ReplayOn = Callable[[int, IntArray | None, str], Replayed]
 
 
 class LocalReplays:
-    """Replays in this process; the workload in the last order of arrival is kept."""
+    """A ``ReplayOn`` that replays in this process."""
 
     def __init__(self, load: Workload, policy: Entrant, seed: int) -> None:
         self._load, self._policy, self._seed = load, policy, seed
@@ -73,7 +73,7 @@ class LocalReplays:
 
 @dataclass(frozen=True)
 class CrewReplays:
-    """Replays by a crew, whose processes read the shared workload."""
+    """A ``ReplayOn`` that replays in a process of a crew, which reads the shared workload."""
 
     crew: Crew
     source: Source
@@ -89,7 +89,7 @@ class CrewReplays:
 
 @dataclass(frozen=True)
 class ReplayTask:
-    """A replay on some of the nodes, as a task for another process."""
+    """A worker's task: one replay on some of the nodes."""
 
     source: Source
     policy: Sent
@@ -99,7 +99,7 @@ class ReplayTask:
     lost: str
 
     def run(self, _: OnProgress) -> Replayed:
-        """Read the workload, unless the last task had the same, and replay."""
+        """Read the workload, unless this process still has it, and replay."""
         load = _ordered(self.source, order_seed(self.seed, self.order) if self.order else None)
         staying = None if self.staying is None else np.array(self.staying, dtype=np.int64)
         return _replayed(_on(load, staying, self.lost), self.policy.entrant, self.seed, self.order)
@@ -111,7 +111,7 @@ def _loaded(source: Source) -> Workload:
 
 
 def forget() -> None:
-    """Forget the workloads of an earlier study: the store may hold others now."""
+    """Clear the workloads cached in this process, as the store may have changed."""
     _loaded.cache_clear()
     _ordered.cache_clear()
 
@@ -135,9 +135,10 @@ def _replayed(load: Workload, policy: Entrant, seed: int, order: int) -> Replaye
 
 
 def requested_over_time(load: Workload, node: IntArray) -> FloatArray:
-    """The mean requests on each node over time, as a share of its fullest resource; (nodes,).
+    """Return the mean requests on each node over time, shape (nodes,).
 
-    Daemons are not counted, as they go with their node.
+    They are shares of capacity, of the resource with the largest share. Daemons are not counted, as
+    they go with their node.
 
     Parameters
     ----------
@@ -162,7 +163,7 @@ def requested_over_time(load: Workload, node: IntArray) -> FloatArray:
 
 
 def counting(replays: ReplayOn, done: Callable[[], None]) -> ReplayOn:
-    """Return a function that replays, and calls ``done`` after each replay."""
+    """Return a ``ReplayOn`` that calls ``done`` after each replay."""
 
     def counted(order: int, staying: IntArray | None, lost: str) -> Replayed:
         came = replays(order, staying, lost)
@@ -173,7 +174,7 @@ def counting(replays: ReplayOn, done: Callable[[], None]) -> ReplayOn:
 
 
 class CachedReplays:
-    """Replays whose results are kept in a folder, named by all that they depend on.
+    """A ``ReplayOn`` that keeps its results in a folder, in files named by all that they depend on.
 
     A damaged file is replayed again. The caller removes the folder once the study is written.
     """

@@ -61,29 +61,33 @@ def fewest_nodes(
     further: bool = True,
     survive: bool = False,
 ) -> Outcome:
-    """Return the fewest nodes under one policy.
+    """Search the fewest nodes on which the limits hold under one policy.
 
     Parameters
     ----------
     load : Workload
-        The workload, whose ``nodes.never_removed`` marks nodes that cannot go.
+        The workload, whose ``nodes.never_removed`` marks nodes that cannot be removed.
     replaying : function(Workload) -> ReplayOn
         Makes the function that replays a workload.
+    by : {'nodes', 'cost'}
+        What is least.
+    beside : int
+        How many replays may run at a time.
     may_wait : bool
         Whether containers may wait on all nodes, as many as ``runs.waiting`` allows. As many may
         then wait on fewer nodes, order by order.
     further : bool
         Whether nodes are added where all nodes are too few.
     survive : bool
-        Whether the limits have to hold, too, when any one zone is lost. Containers that can run
-        only in the lost zone may wait then.
+        Whether the limits also have to hold when any one zone is lost. Containers that can run only
+        in the lost zone may wait then.
 
     Raises
     ------
     TooFewError
         Where a limit breaks on all nodes, on fewer, and on more.
     TracekitError
-        Where a limit breaks on a measure that falls with the number of nodes.
+        Where the result breaks a limit on a measure that falls with the number of nodes.
     """
     bound = bound_to_zones(load) if survive else {}
     tried = Trials(
@@ -108,10 +112,14 @@ def fewest_nodes(
 def enough(
     tried: Trials, policy: Entrant, counts: Sequence[int], *, by: str, may_wait: bool
 ) -> list[bool]:
-    """Return whether ``counts`` nodes are enough for a policy, for each order of arrival.
+    """Return, for each order of arrival, whether its count of nodes is enough for a policy.
 
-    Each order of nodes is tried at that count alone. This takes a few replays, a search takes a
-    hundred.
+    Only that count is tried, which takes a few replays where a search takes a hundred.
+
+    Parameters
+    ----------
+    counts : sequence of int
+        The count for each of ``tried.orders``.
     """
     broken, _ = _on_all_nodes(tried, may_wait=may_wait)
     if broken is not None:
@@ -164,10 +172,10 @@ def _checked(outcome: Outcome, tried: Trials) -> Outcome:
 def enough_more(
     tried: Trials, policy: Entrant, broken: Margin, replaying: Callable[[Workload], ReplayOn]
 ) -> Outcome | None:
-    """All nodes and the fewest added ones that are enough; None where added nodes do not help.
+    """Return the result with the fewest added nodes; None where added nodes do not help.
 
-    Copies of nodes do not help a container that is too large for every node. The number of nodes
-    times containers stays within ``LARGEST_ONCE``.
+    Copies of nodes do not help a container that is too large for every node. Nodes times containers
+    stay within ``LARGEST_ONCE``.
     """
     load, before = tried.load, broken
     if broken.limit.floors or too_busy(load, broken) or load.too_large().size:
@@ -244,7 +252,7 @@ def _nearer(before: Margin, now: Margin) -> bool:
 def too_busy(load: Workload, broken: Margin) -> str:
     """Return the id of a container that alone breaks a limit on use, even on the largest node.
 
-    Empty where no container does, or the limit is not on the use of a node.
+    Empty where there is none, or the limit is not on the use of a node.
     """
     resources = {CPU: 0, "cpu_max_fraction": 0, "memory_max_fraction": 1}
     at = resources.get(broken.measure)

@@ -56,7 +56,7 @@ from tracekit.replay.runs.thresholds import Threshold, at_most
 
 @dataclass(frozen=True)
 class Terms:
-    """The terms of every search; see ``tracekit.answer.fewest.study.shrink_cluster``."""
+    """The settings that all searches of a study share; see ``study.shrink_cluster``."""
 
     source: WorkloadSource
     scale: float
@@ -97,7 +97,7 @@ class Terms:
         replaying: Callable[[Workload], ReplayOn],
         beside: int = 1,
     ) -> list[bool]:
-        """Whether ``counts`` nodes are enough, a count for each of the first orders of arrival."""
+        """Return whether ``counts[i]`` nodes are enough in order of arrival i."""
         load = _staying(self.source, self.scale, self.may_remove)
         orders, most = range(len(counts)), [min(one, load.nodes.count) for one in counts]
         bound = bound_to_zones(load) if self.survive else {}
@@ -126,7 +126,7 @@ class _Search:
 
 @dataclass(frozen=True)
 class Today:
-    """The loss of each zone of the whole cluster, as a task for another process.
+    """A worker's task: the loss of each zone of the whole cluster.
 
     Containers stay on their recorded nodes where these are recorded, and the policy places the
     containers of the lost zone anew. Containers that wait without a loss may wait.
@@ -164,7 +164,7 @@ class Today:
 
 @dataclass(frozen=True)
 class Survey:
-    """The cluster, and production's measures on it, as a task for another process."""
+    """A worker's task: read the workload, check the limits, and measure production."""
 
     source: WorkloadSource
     scale: float
@@ -206,7 +206,7 @@ class Survey:
 
 
 def forget() -> None:
-    """Forget the workloads of an earlier study in this process, as the store may have changed."""
+    """Clear the workloads cached in this process, as the store may have changed."""
     _loaded.cache_clear()
     _scaled.cache_clear()
     _staying.cache_clear()
@@ -238,7 +238,7 @@ def begun(
     replays_folder: Path | None,
     task: Task,
 ) -> dict[str, Callable[[], Outcome]]:
-    """Begin a search for each policy; a call gives its result, or raises its error."""
+    """Start a search for each policy; a call of a value waits for its result or error."""
     if replays_folder is None and (len(entrants) > 1 or crew.size == 1):
         return {
             name: crew.submit(_Search(terms, Sent(one)), _on_progress(counted(task, name))).result
@@ -260,7 +260,7 @@ def counted(task: Task, policy: str) -> Callable[[], None]:
 def ended(
     searches: Mapping[str, Callable[[], Outcome]], task: Task
 ) -> tuple[dict[str, Outcome], dict[str, TracekitError]]:
-    """Return the results of searches, and the errors of those without a result, by policy."""
+    """Return the results of searches, and the errors of those that failed, by policy."""
     outcomes, problems = {}, {}
     for name, search in searches.items():
         try:
@@ -288,7 +288,7 @@ def _side_by_side(
 def replaying_by(
     terms: Terms, policy: Entrant, crew: Crew, replays_folder: Path | None, done: Callable[[], None]
 ) -> Iterator[Callable[[Workload], ReplayOn]]:
-    """A function that makes the replaying function of a workload shared by a crew."""
+    """Yield a function that makes a ``ReplayOn`` for a workload, which a crew then shares."""
     with contextlib.ExitStack() as opened:
         several = crew.size > 1
         folder = replays_folder or Path(
@@ -314,11 +314,11 @@ def replaying_by(
 
 @dataclass(frozen=True)
 class Rivals:
-    """Comparisons of policies by a few replays, where searches would take hundreds.
+    """Comparisons that leave out rivals by a few replays, where searches would take hundreds.
 
     With six orders of arrival a difference is beyond chance only if it has the same sign in all
-    orders (``replay.chance``). So one order in which a policy does not need fewer nodes
-    decides, and the first order is replayed alone.
+    orders (``replay.chance``). So one order in which a policy needs as many nodes decides, and the
+    first order is replayed alone.
     """
 
     terms: Terms
@@ -327,16 +327,16 @@ class Rivals:
     task: Task
 
     def fewer(self, rivals: Mapping[str, Entrant], usual: Outcome | None) -> dict[str, Entrant]:
-        """The rivals that may need fewer nodes than ``usual``; all where that has no result."""
+        """Return the rivals that may need fewer nodes than ``usual``; all if ``usual`` is None."""
         if usual is None:
             return dict(rivals)
         counts = [one - 1 for one in usual.by_order]
         return {name: one for name, one in rivals.items() if self._enough(one, counts, ends=False)}
 
     def as_random(self, outcomes: Mapping[str, Outcome]) -> dict[str, int]:
-        """Return the counts of policies that are not below the count of placement at random.
+        """Return the policies that need as many nodes as random placement, each with its count.
 
-        A count is below another one if it is lower by 1 % and by one node.
+        A policy needs fewer if its count is lower by 1 % and by one node.
         """
         drawn = parse_entrant(RANDOM)
         most = {

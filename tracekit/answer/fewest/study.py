@@ -43,7 +43,7 @@ AS_PRODUCTION = "production"
 
 @dataclass(frozen=True, kw_only=True)
 class Counts:
-    """The results of the searches of a study.
+    """The results of all searches of a study of the fewest nodes.
 
     Parameters
     ----------
@@ -55,10 +55,11 @@ class Counts:
         Production's measures; None where its placement is not recorded.
     limits : Limits
         The limits of counts at the ceiling.
-    at_ceiling, as_production : Goal
-        The counts at the ceiling, and the counts with nodes above the ceiling no more often than in
-        production. The second is empty unless production itself is above the ceiling, and no limit
-        on use is given.
+    at_ceiling : Goal
+        The counts with all nodes below the ceiling.
+    as_production : Goal
+        The counts with nodes above the ceiling no more often than in production. Empty unless
+        production itself is above the ceiling, and no limit on use is given.
     today : (str, tuple of LostZone), optional
         A policy, and the loss of each zone of the whole cluster under it. None where the loss of a
         zone need not be survived, or the load is multiplied.
@@ -76,7 +77,7 @@ class Counts:
 
     @property
     def policies(self) -> set[str]:
-        """All policies with a search."""
+        """All policies for which nodes were searched."""
         goals = (self.at_ceiling, self.as_production)
         return {name for goal in goals for name in (*goal.outcomes, *goal.problems)}
 
@@ -192,7 +193,9 @@ def _check(scale: float, repeats: int | None, may_remove: Sequence[str]) -> None
 
 
 def what_is_least(least: str, limits: Limits, cluster: Cluster) -> str:
-    """Return the objective: ``nodes`` or ``cost``.
+    """Return what a search makes least: ``nodes`` or ``cost``.
+
+    Without a given word it is the cost if all nodes have a price, or a limit is on it.
 
     Raises
     ------
@@ -236,78 +239,74 @@ def shrink_cluster(
     rivals: Sequence[Entrant] = (),
     progress: Progress = SILENT,
 ) -> Study:
-    """Return the fewest nodes for each policy, as a study.
-
-    Several processes search for a policy each; for one policy, or where replays are kept, they
-    replay side by side.
+    """Search the fewest nodes of a cluster on which each policy keeps all limits.
 
     Parameters
     ----------
     limits : sequence of Threshold
-        Limits on measures of the summary, which all hold in each order of arrival. ``base`` is the
-        same policy on all nodes, ``observed`` what production did. The ceiling of the workload
-        holds of CPU unless a limit is on CPU, and of memory likewise.
-        Every container is placed, and none waits, unless a limit speaks of ``pending`` or
-        ``pending_container_steps``; where production placed all, as many may as
-        ``tracekit.answer.admissible`` allows, and no more than with all nodes.
+        Limits on measures of the summary; they all hold in each order of arrival. ``base`` is the
+        same policy on all nodes, ``observed`` is production. A resource without a given limit has
+        the workload's ceiling as its limit. Without a limit on ``pending`` or
+        ``pending_container_steps`` no container may wait; but where production placed all, the
+        containers that wait on all nodes may, within ``tracekit.answer.admissible``.
     scale : float
-        So many times as many containers.
+        The factor by which containers are multiplied.
     repeats : int, optional
-        Orders of arrival in each of which the limits hold. Without it six, as ``replay`` has; one
-        where all orders are the same, or the workload is very large.
+        The number of orders of arrival. By default six, as in ``replay``; one where all orders are
+        the same, or the workload is very large.
     least : {'', 'nodes', 'cost'}
-        What is to be least: the number of nodes, or what those that stay cost per hour. Without it
-        the number, or the cost where a limit is on it.
+        What a search makes least: the number of nodes, or the hourly cost of the nodes that stay.
+        See ``what_is_least`` for the default.
     may_remove : sequence of {'gpu', 'tainted', 'pinned'}
-        Special nodes of these classes may go; see ``tracekit.answer.fewest.cluster``.
+        Classes of special nodes that may be removed; see ``tracekit.answer.fewest.cluster``.
     replays_folder : path, optional
-        A folder for the replays that are done; called again, it goes on from there.
+        A folder that keeps replays, from which a later call goes on.
     called : str, optional
-        What the store is called in commands, if not by its path.
+        The name of the store in commands, if not its path.
     subject : str, optional
-        The policy that the answer is about, others beside it; that with the fewest if not given.
-        No added nodes are counted for other policies.
+        The policy that the answer is about; by default that with the fewest nodes. Nodes are added
+        for no other policy.
     survive : bool
-        Whether all limits have to hold, too, once any one zone is lost. A zone is lost as the
-        judged time begins; what ran there is placed anew on the nodes that stay, and use that no
-        container explains goes on there.
+        Whether all limits also have to hold when any one zone is lost. It is lost at the first
+        judged step, and its containers are placed anew. Use that no container explains continues on
+        the nodes that stay.
     rivals : sequence of Entrant, optional
-        Policies that have rows only if they may need fewer nodes than the first of ``policies``:
-        see ``tracekit.answer.fewest.searches``.
+        Policies that get rows only if they may need fewer nodes than the first of ``policies``; see
+        ``tracekit.answer.fewest.searches``.
 
     Returns
     -------
     Study
-        ``policies``: one row each, the fewest nodes first. ``of`` how many there are, ``bound``
-        below which no placement gets (null: nothing is proven), ``nodes_low`` and ``nodes_high``
-        the fewest over single orders of arrival, ``joint_apart`` whether all orders together need
-        over 5 % more than the worst of them; ``going`` which nodes went first (see ``orderings``).
-        The measures are the worst over the orders, from replays on exactly these nodes.
-        ``tightest_...`` is the limit with the least room there: its text, measure, value, what is
-        allowed, and the room as a share of that; ``fails_...`` the limit that breaks with
-        ``fewer`` nodes, one less (null where the bound is reached, or no fewer may stay), and
-        ``breaks_...`` the limit that breaks on all nodes.
-        ``fullest_node`` is the node with the most CPU over time, ``special_nodes`` how many stay
-        for a reason of their own, ``restarted`` how many containers production runs on nodes that
-        go. Where all nodes are too few, ``added_nodes`` of the ``nodes`` are further ones. Where
-        prices are known, ``cost_kept_per_hour`` is what the nodes that are kept cost,
-        ``cost_all_per_hour`` all that are there, and ``cost_bound_per_hour`` what no placement gets
-        below. A policy without an answer has its problem there.
-        ``orders``: policy, repeat, and the fewest nodes of that order of arrival by itself.
-        ``sizes``: every replay in that order of nodes, with all measures, cost and the nearest
-        limit; among them eight counts from the bound to all nodes in the first order of arrival.
-        ``nodes``: policy, node, place (1 stays longest), like_node (for one to add, the node that
-        it is like; null for those that are there), special (why it stays; null for others),
-        requested_fraction (on all nodes, the mean over the orders), kept, how full each that stays
-        gets in the worst order, capacity, price_per_hour where it is known, and ``barred_by`` where
-        there are budgets of disruption: those that allow no eviction from it; ``cordoned`` where
-        some nodes take nothing new, which go before all others; ``running_containers`` where
-        production's placement is recorded: how many it runs there at the end, without daemons.
-        ``zones``, where a loss has to be survived: case (``today``: the cluster as it is, with what
-        production placed; ``kept``: the nodes that stay), policy, zone, the nodes lost with it,
-        containers that find no node then, the fullest node, and the limit that breaks.
-        Where production is above the ceiling, ``policies_as_production`` and so on have the same
-        for nodes that are above it no more often than in production.
+        ``policies`` has a row for each policy, the fewest nodes first. ``nodes`` of ``of`` nodes
+        are enough in all orders, ``nodes_low`` and ``nodes_high`` in the best and the worst order
+        alone. ``joint_apart`` says whether all orders together need over 5 % more than the worst
+        order. ``bound`` is a lower bound (null: none is proven), and ``going`` the rule by which
+        nodes are removed. Measures are the worst over the orders on exactly these nodes. A limit
+        has columns for its text, measure, value, allowed value and room: ``tightest_...`` is the
+        limit with the least room, ``fails_...`` the one that breaks with ``fewer`` nodes (null
+        where none was tried), ``breaks_...`` the one that breaks on all nodes. ``fullest_node`` has
+        the highest CPU over time, ``special_nodes`` are nodes that must stay, and ``restarted``
+        containers now run on nodes to be removed. ``added_nodes`` of the ``nodes`` are not in the
+        cluster yet. With prices there are ``cost_kept_per_hour``, ``cost_all_per_hour`` and the
+        lower bound ``cost_bound_per_hour``. A policy without a result has a ``problem``.
+
+        ``orders`` has policy, repeat, and the fewest nodes of that order of arrival alone.
+
+        ``sizes`` has a row for each replay with nodes removed by this rule, with all measures, the
+        cost and the tightest limit. They include eight counts from the bound to all nodes in the
+        first order.
+
+        ``nodes`` has a row for each policy and node. ``place`` 1 stays longest; ``like_node`` is
+        the node that an added node copies; ``special`` says why it must stay. Further columns have
+        its requests on all nodes, whether it is kept, its use in the worst order, capacity, price,
+        the budgets that bar its eviction, whether it is cordoned, and the containers that
+        production runs there at the end.
+
+        ``zones``, with ``survive``, has a row for each lost zone, of the whole cluster (case
+        ``today``) and of the nodes that stay (``kept``); see ``LostZone``.
+
+        If production is above the ceiling, ``policies_as_production`` and so on have the same
+        columns, with limits by which nodes may be above it as often as in production.
 
     Raises
     ------

@@ -23,7 +23,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Trial:
-    """One replay on some nodes in one order of arrival.
+    """One replay on some nodes in one order of arrival, judged by the limits.
 
     Parameters
     ----------
@@ -32,7 +32,7 @@ class Trial:
     broken : tuple of Margin
         The limits that break.
     tightest : Margin, optional
-        The limit with the least room; None where no limit has a cap.
+        The limit with the least room; None where no limit is an upper limit.
 
     Where the loss of a zone has to be survived, both include the replays with a lost zone.
     """
@@ -46,18 +46,18 @@ class Trial:
 
 @dataclass
 class Trials:
-    """Replays of one policy; each replay is done once.
+    """A cache of the replays of one policy on sets of nodes; each replay is done once.
 
     Parameters
     ----------
     replay_on : function(order, staying, lost) -> Replayed
         Replays.
     orders : sequence of int
-        The orders of arrival, in each of which the limits hold.
+        The numbers of the orders of arrival, in each of which the limits have to hold.
     beside : int
-        How many replays may be under way at a time; the results do not depend on it.
+        How many replays may run at a time; the results do not depend on it.
     survive : bool
-        Whether all limits have to hold, too, when any one zone is lost.
+        Whether all limits also have to hold when any one zone is lost.
     bound : mapping of str to Bound
         By zone: the containers that may wait when it is lost, as no other zone can run them.
     """
@@ -79,11 +79,11 @@ class Trials:
         return zones_of(self.load) if self.survive else None
 
     def at_risk(self, staying: IntArray) -> list[str]:
-        """The zones of these nodes, the largest first; empty where no loss has to be survived."""
+        """Return the zones of these nodes, the largest first; empty if no loss must be survived."""
         return [] if not self.survive else [name for name, _ in zones_among(self.load, staying)]
 
     def came(self, order: int, staying: IntArray, lost: str = "") -> Replayed:
-        """Return the replay on the nodes at these positions, without the zone ``lost``."""
+        """Return the replay in one order on the nodes with these indices, less the lost zone."""
         stay = np.sort(staying)
         key = order, stay.tobytes(), lost
         if key not in self._replayed:
@@ -92,16 +92,16 @@ class Trials:
         return self._replayed[key]
 
     def replay(self, order: int, sets: Sequence[IntArray]) -> None:
-        """Replay on several sets of nodes, side by side."""
+        """Replay on several sets of nodes at a time, so that later calls find the results."""
         self._at_once(lambda staying: self.came(order, staying), sets)
 
     def trial(self, order: int, staying: IntArray) -> Trial:
-        """Return the trial on one set of nodes; it is among the trials of ``seen``."""
+        """Return the trial on one set of nodes, with lost zones, and note it for ``seen``."""
         self._seen[order, np.sort(staying).tobytes()] = None
         return self._judged(order, staying)
 
     def after(self, order: int, staying: IntArray, lost: str = "") -> Trial:
-        """Return the trial without the zone ``lost``, compared with the limits alone."""
+        """Return the trial of one replay, without the zone ``lost`` (empty: no zone is lost)."""
         base, row = self.base(order), self.came(order, staying, lost).row
         if lost in self.bound:  # these containers may wait
             less = self.bound[lost].containers, self.bound[lost].container_steps
@@ -149,7 +149,7 @@ class Trials:
         return self._of_nodes(staying, lambda came: came.requested, np.mean)
 
     def fullest(self, staying: IntArray) -> FloatArray:
-        """CPU at the 99th percentile over time, highest CPU and highest memory of each node.
+        """Return CPU at the 99th percentile over time, highest CPU and highest memory of each node.
 
         Shape (3, nodes), in the worst order of arrival; NaN for nodes that are not kept.
         """
@@ -161,7 +161,7 @@ class Trials:
         return np.stack([self._of_nodes(staying, one, np.max) for one in parts])
 
     def each(self, search: Callable[[int], T]) -> list[T]:
-        """Return the value of a function in each order of arrival."""
+        """Return the results of a function that is called with each order of arrival."""
         return self._at_once(search, self.orders)
 
     def _at_once(self, search: Callable[[S], T], those: Sequence[S]) -> list[T]:
@@ -176,7 +176,7 @@ class Trials:
         return self.came(order, np.arange(self.load.nodes.count)).row
 
     def seen(self, place: IntArray) -> tuple[Trial, ...]:
-        """Return the trials on the first nodes of this order, those on most nodes first."""
+        """Return the noted trials on the first nodes of ``place``, those on most nodes first."""
         trials = []
         for order, key in tuple(self._seen):
             stay = np.frombuffer(key, np.int64)
@@ -194,13 +194,13 @@ class Trials:
 
 
 def nearest(trials: Iterable[Trial]) -> Margin | None:
-    """Return the limit with the least room of several trials; None where no limit has a cap."""
+    """Return the limit with the least room of several trials; None without an upper limit."""
     every = (one.tightest for one in trials)
     return min((one for one in every if one), key=lambda one: one.room or 0.0, default=None)
 
 
 def worst(trials: Iterable[Trial]) -> Margin | None:
-    """The first limit that breaks, from the trial in which it breaks farthest; None for none."""
+    """Return the first limit that breaks, from the trial that breaks it most; None for none."""
     broken = [margin for one in trials for margin in one.broken]
     same = [one for one in broken if one.limit is broken[0].limit]
     return max(same, key=lambda one: -one.room if one.room else one.value or 0.0, default=None)
@@ -212,7 +212,7 @@ TODAY, KEPT = "today", "kept"
 
 @dataclass(frozen=True, kw_only=True)
 class LostZone:
-    """The loss of one zone, a row of the frame of zones; values are of the worst order.
+    """What happens when one zone is lost; values are of the worst order of arrival.
 
     Parameters
     ----------
@@ -272,7 +272,7 @@ def frame_of(case: str, policy: str, zones: Sequence[LostZone]) -> pl.DataFrame:
 def zones_on(
     frames: Mapping[str, pl.DataFrame], policy: str, *, as_production: bool
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """The zones of a study: of the whole cluster, and of the nodes that stay under a policy."""
+    """Return a study's rows on lost zones: of the whole cluster, and of the nodes that stay."""
     every = frames.get("zones", pl.DataFrame(schema={"case": pl.String, "policy": pl.String}))
     after = frames.get("zones_as_production", every.clear()) if as_production else every
     return every.filter(case=TODAY), after.filter(case=KEPT, policy=policy)

@@ -34,7 +34,7 @@ TURNED: tuple[Stands, ...] = ("barred", "another policy")
 
 
 def stands(usual: Choice, here: Choice) -> Stands:
-    """Return what a change does to the policy that is recommended without it."""
+    """Return whether a policy that is recommended as ``usual`` is still recommended ``here``."""
     if "few_orders" in (usual.because, here.because) or not (usual.policy and here.policy):
         return "undecided"
     if usual.policy in {one.policy for one in here.barred}:
@@ -150,7 +150,11 @@ def moved_by(
     problems: Mapping[str, str],
     unchanged: Sequence[str] = (),
 ) -> pl.DataFrame:
-    """Return the effect of each change on the answer and on the ranks, the largest first."""
+    """Return a row for each change: its effect on the recommendation and on the ranks.
+
+    The largest effects come first. ``problems`` has the errors of changes, ``unchanged`` the
+    changes that leave the workload as it is.
+    """
     usual = choices[BASE]
     base = dict(ranks.filter(change=BASE).select("policy", "rank").drop_nulls().rows())
     rows: list[dict[str, Any]] = []
@@ -232,7 +236,7 @@ def facts_of_changes(study: Study) -> Iterator[Fact]:
 
 @dataclass(frozen=True)
 class Met:
-    """The result of ``Orders``: a row per order, and a hash of the placements.
+    """The result of ``Orders``: a row for each order of arrival, and a hash of the placements.
 
     Parameters
     ----------
@@ -248,12 +252,12 @@ class Met:
 
 @dataclass(frozen=True)
 class Unchanged:
-    """The result of ``Orders`` where the change leaves the workload as it is."""
+    """The result of ``Orders`` if the change leaves the workload as it is: nothing is replayed."""
 
 
 @dataclass(frozen=True)
 class Known:
-    """The hash of a workload, as a task for another process; equal workloads replay alike."""
+    """A worker's task: compute a workload's hash; workloads with equal hashes replay alike."""
 
     source: WorkloadSource
 
@@ -264,7 +268,7 @@ class Known:
 
 @dataclass(frozen=True)
 class Orders:
-    """The replays of one policy under one change, as a task for another process.
+    """A worker's task: replay one policy under one change, in several orders of arrival.
 
     Parameters
     ----------
@@ -279,7 +283,7 @@ class Orders:
     usual: str = ""
 
     def run(self, _: OnProgress) -> Met | Unchanged | None:
-        """Replay; None for production where its placement is not recorded."""
+        """Replay. Return None for production if its placement is not recorded."""
         load, load_digest = _loaded(self.source)
         if load_digest == self.usual:
             return Unchanged()
@@ -302,7 +306,7 @@ class Orders:
 
 
 def forget() -> None:
-    """Forget the workload of an earlier study in this process, as the store may have changed."""
+    """Clear the workload cached in this process, as the store may have changed."""
     _loaded.cache_clear()
 
 
@@ -331,7 +335,7 @@ def _about(load: Workload, varies: list[str]) -> dict[str, Any]:
 
 
 def results_of(met: Mapping[str, Met]) -> Results:
-    """Return the replays under one change as a run's results."""
+    """Return one change's replays, given by policy, in the form of a run's results."""
     rows = [{**row, "policy": name} for name, one in met.items() for row in one.rows]
     frame = pl.DataFrame(rows, infer_schema_length=None)
     document = {

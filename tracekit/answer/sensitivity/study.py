@@ -77,40 +77,36 @@ def vary_assumptions(
     crew: Crew | None = None,
     progress: Progress = SILENT,
 ) -> Study:
-    """Replay policies, and production where it is recorded, under each change of one assumption.
+    """Replay policies, and production if it is recorded, under each change of one assumption.
 
     Parameters
     ----------
     assume : sequence of str
         ``NAME=VALUE`` that holds under every change; a change of the same name replaces it.
     changes : sequence of str
-        ``NAME=VALUE``, one assumption each; when empty ``CHANGES``, where the store records sizes
-        ``RECORDED_CHANGES`` or ``SIZED_CHANGES``.
+        ``NAME=VALUE``, one assumption each. Empty for ``CHANGES``, or, where the store records
+        sizes, ``RECORDED_CHANGES`` or ``SIZED_CHANGES``.
     measure : str, optional
-        The measure by which policies are ranked, the lowest first where neither end is better. If
-        not given, the measure that decides the answer without a change; if none does, the first
-        one with a better end by which policies differ.
+        The measure by which policies are ranked; by default that which decides without a change.
     repeats : int, optional
-        Orders of arrival that each policy meets under each change. Without it six, the fewest that
+        Orders of arrival that each policy meets under each change. By default six, the fewest that
         an interval needs; one where the workload is very large.
 
     Returns
     -------
     Study
-        ``changes``, what turns the answer over first: ``stands`` says whether the policy that is
-        recommended as assumed is recommended here (``same``), is barred (``barred``), gives way to
-        another (``another policy``), nothing is decided (``undecided``), or the workload is
-        the same (``nothing changes``, and nothing was replayed); ``policy`` is the one recommended
-        here,
-        ``because`` the key of the reason, ``decided_by`` the measure. Beside it how far ranks agree
-        (Kendall's tau-b, 1 the same, -1 the opposite), the first by ``measure``, and who moved by
-        how many places. A change under which nothing can be replayed has its problem there.
+        ``changes`` has a row for each change, the largest effect first. ``stands`` says what
+        becomes of the policy recommended without a change: it is still recommended (``same``), may
+        not be (``barred``), gives way to ``another policy``, or ``undecided``. ``nothing changes``
+        means that the workload is the same. ``policy`` is recommended under the change, ``because``
+        of a reason's key, ``decided_by`` a measure. ``agreement`` of the ranks is Kendall's tau-b,
+        from -1 (opposite) to 1 (same); ``most_moved`` is the policy that moved most, by ``places``.
+        A change that cannot be replayed has a ``problem``.
 
-        ``ranks``: change, policy, the mean over orders with its interval, rank (1 and one more for
-        each policy that is better beyond chance, so that those that cannot be told apart share
-        it), whether it is among the best, in how many node-steps it overloads nodes and how many
-        containers it never places, both at the mean, whether any waited, and why it may not be
-        chosen.
+        ``ranks`` has a row for each change and policy: the mean over orders with its interval,
+        rank, whether it is among the best, overloaded node-steps, containers never placed, whether
+        too many waited, and why it may not be recommended. Rank 1 is the best; a policy's rank is 1
+        more than the number of policies that are better beyond chance.
 
     Raises
     ------
@@ -249,7 +245,7 @@ def _check(measure: str | None, settings: Sequence[str]) -> None:
 
 
 def answer_of_sensitivity(study: Study) -> Answer:
-    """Facts on whether the recommended policy depends on an assumption, and what to do next."""
+    """Return facts on whether the recommendation depends on an assumption, and what to do next."""
     changes = study.frames["changes"]
     turned = changes.filter(pl.col("stands").is_in(TURNED)).height
     tried = changes.filter(pl.col("problem").is_null()).height
