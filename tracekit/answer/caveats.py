@@ -201,10 +201,7 @@ def answer_of_trace(document: Mapping[str, Any]) -> Answer:
 
 
 def facts_of_tables(tables: Mapping[str, Mapping[str, Any]]) -> Iterator[Fact]:
-    """Yield the recorded time span, and the rows of each table.
-
-    A table of which no row was kept has rank 1, the most important.
-    """
+    """Yield the recorded time span and each table's rows; rank 1 (main) for tables without rows."""
     timed = next((tables[one] for one in _TIMED if tables.get(one, {}).get("span_ms")), None)
     if timed is not None:
         many = {

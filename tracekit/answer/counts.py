@@ -187,10 +187,7 @@ def best(counts: Sequence[Count], in_use: str, *, by_cost: bool = False) -> Coun
 
 
 def fewer_than(usual: Count, rivals: Sequence[Count], *, by_cost: bool = False) -> list[Count]:
-    """Return the rivals that need fewer nodes than ``usual``, by 1 % and one node, beyond chance.
-
-    Chance is judged on the counts of single orders, for all rivals together.
-    """
+    """Return the rivals that need fewer nodes than ``usual``: by 1 %, by a node, beyond chance."""
     orders = len(usual.by_order)
     same = [one for one in rivals if len(one.by_order) == orders >= FEWEST]
     if not same:

@@ -217,9 +217,9 @@ def is_better(results: Results, policy: str, other: str, measure: str) -> bool:
 
 
 def requests_first(use_over_requested: Mapping[str, float]) -> tuple[str, str] | None:
-    """Return the resource whose requests should be changed before nodes are removed, and why.
+    """Return the resource whose requests to change first, and how use compares: above, below_half.
 
-    The reason is ``above`` (use exceeds requests) or ``below_half``. None where requests fit use.
+    None where requests fit use.
     """
     for resource, share in use_over_requested.items():
         if share > ABOVE:

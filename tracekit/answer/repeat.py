@@ -34,11 +34,7 @@ from tracekit.replay.runs.run import Run, assembled
 
 
 def undecided(run: Results | Run) -> bool:
-    """Return whether several policies may still be the best by the deciding measure.
-
-    Only policies that may be recommended count; the best is one of those that chance cannot tell
-    apart.
-    """
+    """Return whether chance leaves open which policy that may be recommended is the best."""
     replays = results(run)
     choice = choose(replays, named=replays.policies)
     if len(choice.may) < 2 or not choice.measure:
@@ -367,9 +363,7 @@ def followed(run: Run, going: Sequence[Entrant], rivals: Sequence[str]) -> list[
 def may_win(
     values: Mapping[str, FloatArray], names: Sequence[str], rivals: Sequence[str], *, low: bool
 ) -> list[str]:
-    """Return those of ``names`` whose mean is better than the mean of each rival.
-
-    Means are over the orders that both met.
+    """Return the names whose mean is better than each rival's, over the orders that both met.
 
     Parameters
     ----------

@@ -57,11 +57,7 @@ def recorded() -> Mapping[str, Mapping[str, Any]]:
 
 
 def with_all(facts: Iterable[Fact]) -> Iterator[Fact]:
-    """Yield a fact for every claim.
-
-    A claim without a given fact is judged by its shipped reading, or else has the verdict that it
-    cannot be told.
-    """
+    """Yield a fact for every claim: the given one, else one from the shipped reading, if any."""
     fact_of = {one.subject: one for one in facts}
     for name, claim in all_claims().items():
         source = recorded().get(claim.experiment, {})

@@ -92,10 +92,7 @@ _FUNCTIONS = {
 
 
 def functions(frame: Frame) -> Readings:
-    """Yield the share of tests in which TBESK is significantly better than another search.
-
-    ``Reading.worse`` is the share in which it is worse.
-    """
+    """Yield the share of tests in which TBESK is better; ``worse`` is the share of losses."""
     for name, (which, at_origin) in _FUNCTIONS.items():
         rows = frame(f"search_functions/{which}")
         if rows.columns:
@@ -199,10 +196,7 @@ def _beside(agent: str, of: Callable[[str, str], FloatArray]) -> Readings:
 
 
 def stands_from(curve: FloatArray) -> float:
-    """Return the first round, from 1 on, after which a curve stays within 5 % of its last value.
-
-    NaN for an empty curve.
-    """
+    """Return the round from which on a curve stays within 5 % of its last value; NaN if empty."""
     if not len(curve):
         return float("nan")
     off = np.abs(curve - curve[-1]) > _STANDS * abs(curve[-1])

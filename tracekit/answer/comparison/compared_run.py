@@ -65,10 +65,7 @@ class ComparedRun:
         return int(self.manifest.get("workload", {}).get("containers") or 0)
 
     def rows(self) -> dict[str, dict[str, Any]]:
-        """Return each policy's row of the summary, by policy; measures are means over the orders.
-
-        The bound is left out.
-        """
+        """Return summary rows by policy, but the bound's; measures are means over the orders."""
         rows = {row["policy"]: row for row in self.summary.iter_rows(named=True)}
         if self.repeats is not None:
             names = list(compared(self.repeats.columns))
@@ -97,10 +94,7 @@ class ComparedRun:
         return {name: {**row, **worst_rows.get(name, {})} for name, row in rows.items()}
 
     def values(self, policy: str, names: Sequence[str]) -> tuple[list[int], FloatArray]:
-        """Return the seeds of a policy's orders of arrival, and its measures, (orders, measures).
-
-        Both are empty for a run of a single order.
-        """
+        """Return seeds and measures, (orders, measures), of a policy; empty for one order."""
         if self.repeats is None:
             return [], np.zeros((0, len(names)))
         absent = [pl.lit(None).alias(name) for name in names if name not in self.repeats.columns]
@@ -270,16 +264,13 @@ def outcomes(
 ) -> pl.DataFrame:
     """Return the outcome of each threshold under each policy that it judges.
 
-    A threshold on a number also judges policies of the new run alone. A threshold with ``base``
-    gives them the outcome ``NO_BASE``. A change that chance may explain has the outcome
-    ``BY_CHANCE``.
+    Policies of the new run alone are judged by thresholds on a number; a threshold with ``base``
+    gives them ``NO_BASE``. A change that chance may explain has the outcome ``BY_CHANCE``.
 
     Parameters
     ----------
     changes : DataFrame
-        The frame ``changes`` of the comparison.
-    common : sequence of str
-        The policies of both runs.
+        The frame ``changes`` of the comparison; ``common`` are the policies of both runs.
     """
     one, other = before.judged_rows(), after.judged_rows()
     placed = dict(changes.select("policy", "placed_change").unique().rows())

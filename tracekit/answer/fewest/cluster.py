@@ -111,10 +111,7 @@ def left_nodes(load: Workload) -> IntArray:
 
 
 def fixed_nodes(load: Workload) -> BoolArray:
-    """Return which nodes cannot be removed, bool, shape (nodes,).
-
-    They are nodes of the control plane, special nodes, and nodes that are lost during the record.
-    """
+    """Return which nodes cannot be removed, (nodes,): marked as never removed, or lost."""
     fixed = (
         np.zeros(load.nodes.count, np.bool_)
         if load.nodes.never_removed is None

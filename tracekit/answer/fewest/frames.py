@@ -374,10 +374,7 @@ def of_production(observed: dict[str, Any] | None, limits: Limits) -> dict[str, 
 
 
 def orders_of(facts: Mapping[str, Any], repeats: int | None) -> int:
-    """Return the number of orders to search: ``repeats``, or by default six.
-
-    It is one where all orders are alike, or the workload is very large.
-    """
+    """Return ``repeats``; by default six, or one if all orders are alike or the load is large."""
     if repeats is not None:
         return repeats
     large = facts["containers"] * facts["nodes"] > LARGEST

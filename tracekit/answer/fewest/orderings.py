@@ -74,10 +74,7 @@ def fullest(nodes: Nodes) -> IntArray:
 
 
 def placed(nodes: Nodes, ordering: Ordering) -> IntArray:
-    """Return node indices, shape (nodes,), by rank and then by an ordering.
-
-    Where zones count, nodes of a rank are spread over zones. A search removes nodes from the end.
-    """
+    """Return node indices, (nodes,), by rank, then by an ordering; zones that count alternate."""
     place = ordering(nodes)
     place = np.asarray(place[np.argsort(nodes.rank[place], kind="stable")])
     if nodes.zone is None:

@@ -70,10 +70,7 @@ def fewest(holds: Holds, low: int, high: int, ahead: Ahead = alone) -> int:
 def fewest_around(
     holds: Holds, start: int, low: int, high: int, ahead: Ahead = alone
 ) -> int | None:
-    """Return what ``fewest`` does, faster if the result is near ``start``.
-
-    None where ``start`` does not hold, nor any tried number up to ``high``.
-    """
+    """Return as ``fewest``, quickly for results near ``start``; None if ``high`` fails."""
     ahead(start, max(start - 1, low))
     if not holds(start):
         return fewest_from(holds, start, high, ahead)
@@ -100,10 +97,7 @@ def fewest_from(holds: Holds, start: int, high: int, ahead: Ahead = alone) -> in
 
 @dataclass
 class Search:
-    """A search for the fewest nodes under one policy, over several orderings of nodes.
-
-    ``by`` is what is least: ``nodes`` or ``cost``.
-    """
+    """A search for the fewest nodes (or, ``by`` cost, the cheapest) under one policy."""
 
     tried: Trials
     policy: Entrant

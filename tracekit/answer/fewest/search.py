@@ -112,14 +112,9 @@ def fewest_nodes(
 def enough(
     tried: Trials, policy: Entrant, counts: Sequence[int], *, by: str, may_wait: bool
 ) -> list[bool]:
-    """Return, for each order of arrival, whether its count of nodes is enough for a policy.
+    """Return for each order of arrival whether its count of nodes is enough for a policy.
 
     Only that count is tried, which takes a few replays where a search takes a hundred.
-
-    Parameters
-    ----------
-    counts : sequence of int
-        The count for each of ``tried.orders``.
     """
     broken, _ = _on_all_nodes(tried, may_wait=may_wait)
     if broken is not None:

@@ -150,11 +150,7 @@ def moved_by(
     problems: Mapping[str, str],
     unchanged: Sequence[str] = (),
 ) -> pl.DataFrame:
-    """Return a row for each change: its effect on the recommendation and on the ranks.
-
-    The largest effects come first. ``problems`` has the errors of changes, ``unchanged`` the
-    changes that leave the workload as it is.
-    """
+    """Return a row for each change: its effect on recommendation and ranks, the largest first."""
     usual = choices[BASE]
     base = dict(ranks.filter(change=BASE).select("policy", "rank").drop_nulls().rows())
     rows: list[dict[str, Any]] = []

@@ -53,9 +53,7 @@ _READ = ("container", "container_resource", "container_amount", "node_resource",
 def derive(
     folder: Path, manifest: Manifest, commit: Callable[[Manifest], None], memory_bytes: int
 ) -> tuple[Fact, ...]:
-    """Compute use as a fraction of capacity from the tables of amounts, and store the tables.
-
-    Nothing is computed if the store has the fractions for the same inputs.
+    """Store use as a fraction of capacity, from the tables of amounts, unless it is up to date.
 
     Parameters
     ----------

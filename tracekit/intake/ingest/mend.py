@@ -59,8 +59,6 @@ def facts(
     Parameters
     ----------
     files : all files that are ingested together
-    folder : where the rows are written
-    release : the name of the source
     """
     stored = stored_rows(store, folder, release)
     if release != OWN:
@@ -289,9 +287,7 @@ class Replaced:
 
 
 def without_earlier(folder: Path, manifest: Manifest, files: Sequence[TraceFile]) -> Replaced:
-    """Return a manifest in which stored files with the names of ``files`` have no rows.
-
-    Files with unchanged bytes and no rejects keep their rows.
+    """Return a manifest in which stored versions of ``files`` have no rows, unless unchanged.
 
     Raises
     ------

@@ -43,10 +43,7 @@ Inside = list[Int32Array] | None
 
 
 class Walk:
-    """A reader of one file's staged rows in chunks, which computes their sort words.
-
-    A word is 64 bits of a row's sort key; see ``Packing``.
-    """
+    """A reader of one file's staged rows in chunks; it computes their words, see ``Packing``."""
 
     def __init__(self, staged: Columns, keys: StoredKeys, table: Table) -> None:
         self.rows = staged.rows
@@ -71,10 +68,7 @@ class Walk:
         return pack(self._order, ranges)
 
     def edges(self, packing: Packing, most_rows: int) -> list[np.uint64]:
-        """Return the first words that split the rows into ranges of about ``most_rows`` rows.
-
-        They are estimated from a sample. The list is empty if one range is enough.
-        """
+        """Return first words that split the rows into ranges of about ``most_rows`` rows."""
         ranges = -(-self.rows // most_rows)
         if ranges == 1:
             return []

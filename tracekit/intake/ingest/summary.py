@@ -130,10 +130,7 @@ def failure(summary: IngestSummary) -> TracekitError:
 
 
 def is_made_up(source: Path) -> bool:
-    """Return whether a source is synthetic: a generated trace, or a file or folder of one.
-
-    Folders above the source are searched only on this machine.
-    """
+    """Return whether a source is synthetic: a generated trace, or a file or folder within one."""
     above = () if is_remote(source) else source.resolve().parents[:_BELOW]
     return any(_is_truth(folder.joinpath(TRUTH, SYNTH_MANIFEST)) for folder in (source, *above))
 

@@ -36,10 +36,7 @@ class Digit:
 
 @dataclass(frozen=True)
 class Packing:
-    """How the columns of a sort key are packed into 64-bit words, for each row.
-
-    Rows sort as their words do; the first word is the most significant.
-    """
+    """How the columns of a sort key are packed into a row's 64-bit words, the highest first."""
 
     digits: tuple[Digit, ...]
     words: int

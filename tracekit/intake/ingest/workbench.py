@@ -193,10 +193,7 @@ class Lease:
 
 @contextmanager
 def leased(store: Path) -> Iterator[Lease]:
-    """Take the lease on a store for a ``with`` block, and renew it until the end.
-
-    Raises TracekitError if another process has it.
-    """
+    """Take the lease on a store for a ``with`` block, and renew it until the end."""
     lease = Lease(store)
     lease.take()
     done = threading.Event()
@@ -250,10 +247,7 @@ _KEPT = "dimensions"
 
 
 class Workbench:
-    """A local folder in which parts of a store are written before they are copied to it.
-
-    It is for stores on an object store.
-    """
+    """A local folder in which a store is written before its files are put on an object store."""
 
     def __init__(self, store: Path, folder: Path, lease: Lease) -> None:
         self.folder = folder
@@ -289,10 +283,7 @@ class Workbench:
             )
 
     def commit(self, manifest: Manifest) -> None:
-        """Copy new parts, rejects and ids to the store, and then the manifest that names them.
-
-        Raises TracekitError if another process has written to the store meanwhile.
-        """
+        """Copy new parts, rejects and ids to the store, and then the manifest that names them."""
         manifest = dataclasses.replace(manifest, quantities=self._all_quantities(manifest))
         write_quality(Store(self.folder, manifest))
         with telling():

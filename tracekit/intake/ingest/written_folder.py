@@ -61,9 +61,7 @@ def _commit(folder: Path, manifest: Manifest) -> None:
 
 @contextmanager
 def opened_for_writing(folder: Path) -> Iterator[Manifest]:
-    """Lock the store in ``folder`` for a ``with`` block, and make it if it is absent.
-
-    A store that is still empty at the end is removed.
+    """Lock a store for a ``with`` block; make it if absent, remove it if it is empty at the end.
 
     Yields
     ------

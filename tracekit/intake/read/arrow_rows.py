@@ -132,10 +132,7 @@ class Layout:
 
 
 def layout_of(match: Match) -> Layout:
-    """Return the layout of a file with a recognised header.
-
-    In a wide file, where each measure is a column, the layout has a column for each measure.
-    """
+    """Return the layout of a recognised header; each measure of a wide table is a column."""
     table = table_of(match)
     spread = match.format.unpivot
     if spread is None:
@@ -181,11 +178,7 @@ _BATCH_ROWS = 200_000
 
 
 def parquet_blocks(file: TraceFile, counts: Counts) -> Iterator[CleanBlock]:
-    """Yield the rows of a Parquet file in blocks; column ``line`` is the row number, from 1 on.
-
-    Unusual values are added to ``counts``. Raises TracekitError for a damaged file or a wrong
-    column.
-    """
+    """Yield the rows of a Parquet file in blocks; column ``line`` is the row number, from 1 on."""
     layout = layout_of(file.match)
     table = layout.table
     names = {file.match.header[at]: column for column, at in layout.positions.items()}
@@ -316,10 +309,7 @@ def check_above(name: str, what: str, *, above: int, of: int, most: float, usual
 
 @dataclass
 class Fractions:
-    """A check of one file that amounts with the unit ``fraction`` are really fractions.
-
-    It counts them by table, column and resource.
-    """
+    """A check of one file that its amounts with the unit ``fraction`` are indeed fractions."""
 
     _seen: dict[tuple[str, str, str], tuple[int, int, float]] = field(default_factory=dict)
 

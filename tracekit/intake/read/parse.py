@@ -195,11 +195,7 @@ def validate(
     missing_names: frozenset[str],
     counts: Counts,
 ) -> CleanBlock:
-    """Return the rows that pass the checks of the table; other rows become rejects.
-
-    A spelling in ``missing_names`` counts as an unknown name and becomes NULL. Unusual values of
-    good rows are added to ``counts``.
-    """
+    """Return the rows that pass the table's checks; others become rejects, unknown names NULL."""
     frame = parsed.frame
     named = frame.with_columns(_unnamed(column, missing_names) for column in table.columns)
     reasons = [_first_fault(column, _unparsed(column, parsed)) for column in table.columns]

@@ -35,13 +35,7 @@ _SOME = 1 << 16
 
 
 class HashKeys:
-    """Keys in a compiled hash table, for large files.
-
-    Parameters
-    ----------
-    kinds : the number of kinds of names
-    unknown : the spellings of an unknown name
-    """
+    """Keys in a compiled hash table, of ``kinds`` kinds; ``unknown`` spells unknown names."""
 
     def __init__(self, kinds: int, unknown: tuple[str, ...]) -> None:
         self.table: KeyTable = add_unknown(new_table(kinds), list(unknown))

@@ -50,10 +50,7 @@ class Reading:
 
 @dataclass
 class CodedFile:
-    """A trace file to be read as ``CodedRows``; ``keys`` has all names after the last block.
-
-    ``padding`` is the number of zero bytes behind each block; 0 means that polars parses the file.
-    """
+    """A trace file to be read as ``CodedRows``; ``keys`` has all names after the last block."""
 
     file: TraceFile
     reading: Reading

@@ -102,8 +102,7 @@ def swoop(
 def spiral(angle: float, cycles: float, rng: Any, curve: FloatArray) -> None:
     """Write ``r sin(theta)`` and ``r cos(theta)`` to a curve, and divide each row by its largest.
 
-    For each eagle theta is drawn from 0 to ``angle * pi``, and r is theta plus a draw from 0 to
-    ``cycles``.
+    Theta is drawn from 0 to ``angle * pi``; r is theta plus a draw from 0 to ``cycles``.
 
     Parameters
     ----------
@@ -172,10 +171,7 @@ POPULATION, PROPOSED = range(2)
 
 
 def hunt(flock: Flock, tools: Tools, numbers: FloatArray, iteration: int, rng: Any) -> None:
-    """Run one iteration: the stages select, search and swoop.
-
-    After the stage ``mutation``, the positions or the proposals are mutated; see ``mutated``.
-    """
+    """Run one iteration: select, search, swoop, with mutation as the parameters say."""
     positions, proposed, centred = flock.positions, flock.proposed, numbers[CENTRED] > 0.0
     middle, curve = np.empty(positions.shape[1]), np.empty((2, positions.shape[0]))
     order = np.empty(positions.shape[0], np.int64)

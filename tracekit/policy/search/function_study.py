@@ -45,10 +45,7 @@ WARNING = (
 
 
 def parse_search(text: str) -> Search:
-    """Return the search that a text ``NAME[param=value,...]`` describes.
-
-    Raises TracekitError for an unknown name or parameter.
-    """
+    """Return the search of a text ``NAME[param=value,...]``; raises TracekitError for others."""
     name, given = parameters.split(text)
     made: Search = parameters.build(get_search(name), name, given)
     return made
@@ -181,13 +178,7 @@ def _place(one: _Series) -> dict[str, Any]:
 
 
 def arrived(curve: FloatArray, tolerance: float) -> int | None:
-    """Return the first iteration whose cost is at most ``tolerance``; None without one.
-
-    Parameters
-    ----------
-    curve : float64, shape (iterations + 1,)
-        The best cost at the start (iteration 0) and after each iteration.
-    """
+    """Return the first iteration (0: start) with a cost up to ``tolerance``; None without one."""
     within = np.flatnonzero(curve <= tolerance)
     return int(within[0]) if len(within) else None
 

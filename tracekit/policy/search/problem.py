@@ -179,10 +179,7 @@ WHAT = {
 def problem(
     function: BenchFunction, variant: Variant, dimensions: int, rng: np.random.Generator
 ) -> Problem:
-    """Return the problem of a test function: as it is, shifted, or shifted and rotated.
-
-    ``rng`` draws the rotation; the other variants do not use it.
-    """
+    """Return the problem of a variant of a test function; ``rng`` draws the rotation."""
     shift = 0.0 if variant == "original" else SHIFT * function.bound
     turn = turned(dimensions, rng) if variant == "rotated" else None
 

@@ -184,23 +184,16 @@ def run(
     how: tuple[Iterate, FloatArray, Limits],
     rng: np.random.Generator,
 ) -> tuple[Flock, FloatArray]:
-    """Run a search in compiled code. Return its final state and its best costs.
+    """Run a search in compiled code. Raise TracekitError for a cost of NaN.
 
     Parameters
     ----------
-    shape : (int, int)
-        The number of arrays in ``Flock.more``, and the number of candidates.
-    how : (Iterate, FloatArray, Limits)
-        ``Search.iterate``, the array of ``Search.numbers``, and the limits.
+    shape : (number of arrays in ``Flock.more``, number of candidates)
+    how : (``Search.iterate``, the array of ``Search.numbers``, limits)
 
     Returns
     -------
     Flock, and the best cost at the start and after each iteration, shape (iterations done + 1,)
-
-    Raises
-    ------
-    TracekitError
-        For a cost of NaN. An error that a Python cost raises is raised again.
     """
     (more, population), (iterate, numbers, limits) = shape, how
     proposed, costs = np.empty((population, problem.dimensions)), np.empty(population)
@@ -347,10 +340,7 @@ class Search(abc.ABC):
         """Return the parameters that ``iterate`` needs, as numbers."""
 
     def minimize(self, problem: Problem, rng: np.random.Generator) -> Found:
-        """Return the best position found when the search stops; see the fields for its stop rules.
-
-        Raises TracekitError for a cost of NaN.
-        """
+        """Return the best position when the search stops. Raise TracekitError for a cost of NaN."""
         start = STARTS.index(self.start)
         accuracy = -math.inf if self.accuracy is None else self.accuracy
         limits = Limits(self.iterations, self.patience, accuracy, start)
