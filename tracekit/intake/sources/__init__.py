@@ -66,7 +66,7 @@ _Best = tuple[int, Source, TableFormat]
 
 
 class MissingColumnError(TracekitError):
-    """The error for a file that has most columns of a trace table and lacks some."""
+    """The error for a file that lacks some columns of the table that it otherwise looks like."""
 
 
 @functools.cache
@@ -86,7 +86,7 @@ def _is_source(name: str, brought: object) -> bool:
 
 
 def is_published(name: str) -> bool:
-    """Return whether a release is a published trace, and not a user's own cluster."""
+    """Return whether a source is a published trace. Other sources read a user's own cluster."""
     return name in _of_room("released")
 
 
@@ -95,14 +95,14 @@ def recognise(
 ) -> Match | TracekitError:
     """Find the release and table of a header, or return the error that says why none fits.
 
-    Column order does not matter, nor does an unnamed index column. It is returned and not raised,
-    because a folder may hold files that are no trace tables.
+    Column order does not matter, nor does an unnamed index column. The error is returned, because a
+    folder may hold files that are no trace tables.
 
     Parameters
     ----------
     rows : sequence of sequences of str
-        The fields of some of the first rows. If two releases have the same header, the form of
-        the ids decides; if it cannot, the older release is taken.
+        The fields of some of the first rows. If two releases have the same header, the form of the
+        ids decides; if it cannot, the older release is taken.
     """
     sources = _of(release)
     names = tuple(name.strip().lstrip("\ufeff") for name in header)
@@ -138,7 +138,7 @@ def _of(release: str) -> list[Source]:
 
 
 def recognise_by_reader(head: Head, *, release: str) -> ClusterMatch | None:
-    """Return the source and kind of file whose reader takes a file; None if no reader does."""
+    """Return the first source and kind of file that recognise a file; None if none does."""
     for source in _of(release):
         if isinstance(source, ClusterSource):
             for file in source.files:
@@ -148,10 +148,11 @@ def recognise_by_reader(head: Head, *, release: str) -> ClusterMatch | None:
 
 
 def lacking(head: Head, *, release: str) -> TracekitError | None:
-    """Return the error for a file that has the name of a user's own table and not its columns.
+    """Return the error for a file that has the name of a user's own table but not its columns.
 
-    Return None for any other file. A Parquet file that has the name of a table of the store, but
-    another header, gets a plain ``TracekitError``, because it may not be meant as a user's table.
+    Return None for any other file. The error is a ``MissingColumnError``, or a plain
+    ``TracekitError`` if a Parquet file with the name of a table of the store has another header,
+    since such a file may not be meant as a user's table.
     """
     for source in _of(release):
         for file in source.files if isinstance(source, ClusterSource) else ():
@@ -214,7 +215,7 @@ def _with_commas(head: Head, separator: str) -> Head:
 
 
 def get_source(name: str) -> Source:
-    """Return the release of that name; raise TracekitError if there is none."""
+    """Return the source of that name; raise TracekitError if there is none."""
     if name not in all_sources():
         close = nearest(name, all_sources())
         raise TracekitError(
@@ -228,7 +229,7 @@ def get_source(name: str) -> Source:
 
 
 def utf_16() -> TracekitError:
-    """Return the error for a file in UTF-16."""
+    """Return an error that says that a file is in UTF-16, for the caller to raise."""
     return TracekitError(
         "is text in UTF-16, expected UTF-8",
         hint="write it anew: iconv -f UTF-16 -t UTF-8 FILE, or in PowerShell"

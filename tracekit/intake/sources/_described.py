@@ -76,9 +76,10 @@ def _statements(name: str) -> list[_Statement]:
 
 
 def described(files: str, *kinds: Kind) -> tuple[ClusterFile, ...]:
-    """Return the kinds of files of a source, each with a reader.
+    """Return the kinds of files of a source, each with a reader, from their descriptions.
 
-    The reader runs the statements in the SQL files that ``files`` names, with blanks between.
+    ``files`` names SQL files, separated by blanks. A reader runs their statements on the rows of a
+    file.
     """
     statements = [one for name in files.split() for one in _statements(name)]
     every = {kind.word: kind for kind in kinds}
@@ -118,12 +119,12 @@ def _check(files: str, statements: Sequence[_Statement], every: Mapping[str, Kin
 
 @dataclass(frozen=True, kw_only=True)
 class Released(ClusterSource):
-    """A released trace; its SQL file has the name of the source.
+    """A published trace whose files are described by ``Kind`` and by an SQL file of its name.
 
     Parameters
     ----------
     kinds : tuple of Kind
-        The described kinds of files; they precede ``files``.
+        The descriptions; their kinds of files precede ``files``.
     shared : str
         The name of a further SQL file, with statements that several sources share.
     """

@@ -56,7 +56,7 @@ Rows = Callable[[Opened], Iterator[tuple[pl.DataFrame, list[Broken]]]]
 
 @dataclass(frozen=True)
 class Column:
-    """A column of a file.
+    """The description of one column of a file, parsed from a text such as ``time:seconds!``.
 
     Parameters
     ----------
@@ -90,7 +90,7 @@ class Column:
 
     @property
     def value(self) -> str:
-        """The SQL expression of the column's value."""
+        """An SQL expression that converts the column's text by its kind."""
         if self.kind in _UNITS:
             return _UNITS[self.kind].format(f'TRY_CAST("{self.name}{RAW}" AS DOUBLE)')
         original = f'"{self.name}{RAW}"'
@@ -99,7 +99,7 @@ class Column:
         return original if self.kind == "any" else f"CAST({original} AS VARCHAR)"
 
     def faults(self) -> Iterator[Fault]:
-        """Yield, for each rule, the column, the SQL condition of a fault, and what is expected."""
+        """Yield rules: the column, an SQL condition of a fault, and what is expected."""
         if self.kind == "numbers":
             finite = (
                 f"len(list_filter({self.value}, lambda one: isfinite(one))) = len({self.value})"
@@ -127,34 +127,34 @@ class Column:
 
 @dataclass(frozen=True, kw_only=True)
 class Kind:
-    """One kind of file of a released trace.
+    """The description of one kind of file of a released trace.
 
     Parameters
     ----------
     word, title, archives, alone, tables
-        The fields of ``ClusterFile``. ``tables`` are those of the statements, if not given.
+        The fields of ``ClusterFile``. By default the tables are those that the statements fill.
     columns : str
         The columns in their order, with blanks between: ``node time:seconds! cpu:percent``.
     stem : str
-        A part of the names of files without a header; such a file is recognised if one line
-        fits. Without it most of the first lines must fit.
+        A part of the names of files without a header; such a file is recognised if one line fits.
+        Without it most of the first lines must fit.
     header : str
-        "names" if the first line names the columns and further columns are allowed; "exactly"
-        if they are not; else the first line itself, which is skipped. Empty for no header.
+        "names" if the first line names the columns and further columns are allowed; "exactly" if
+        they are not; else the first line itself, which is skipped. Empty for no header.
     separator : str
         Separates fields; a blank stands for any number of blanks.
     rules : tuple of str
-        Further conditions that make a row a reject, as ``end: "end" < start -> no time before
-        its start``: the column, the SQL condition over typed columns, and what is expected.
+        Further conditions that make a row a reject, as ``end: "end" < start -> no time before its
+        start``: the column, the SQL condition over typed columns, and what is expected.
     beside : tuple of str
-        Kinds of files whose rows the statements read as well, if they are ingested together.
-        These are the good rows; ``file`` is the name of the file.
+        Kinds of files ingested together with this one whose valid rows the statements may read; the
+        column ``file`` has the name of the file.
     needs : mapping of str to str
-        Kinds of files without which a file is refused, each with the hint of the error.
+        Kinds of files that must be ingested together with this one, each with a hint for the error.
     beside_bytes : int
-        A file beside that is larger than this is not read.
+        The largest size of a file of ``beside`` that is read; 0 for no limit.
     whole : bool
-        Whether statements read all rows of a file at once, and not in blocks.
+        Whether statements run on all rows of a file at once, instead of on blocks of rows.
     form : function(Opened) -> Opened, optional
         Turns the file into delimited text.
     rows : function(Opened) -> Iterator of (DataFrame, list of Broken), optional
@@ -196,16 +196,15 @@ class Kind:
 
     @functools.cached_property
     def own_faults(self) -> tuple[Fault, ...]:
-        """The rules of the columns."""
+        """The rules of the columns, as ``Column.faults`` yields them."""
         first = ((JSON, f'"{JSON}{RAW}" IS NULL', "a JSON object"),)
         fields = (fault for column in self.named for fault in column.faults())
         return (*(first if self.rows is json_lines else ()), *fields)
 
     def heading(self, column: str) -> str:
-        """Return the name of a column in the header of the file.
+        """Return the name that the header of the file gives a column.
 
-        The name differs from ``column`` only if the field ``header`` is the file's first line
-        itself.
+        It differs from ``column`` only if the field ``header`` holds the first line of the file.
         """
         if self.header in {"", "names", "exactly"}:
             return column
@@ -214,7 +213,7 @@ class Kind:
 
     @property
     def faults(self) -> tuple[Fault, ...]:
-        """All rules: those of the columns, then those of the kind."""
+        """All rules: those of the columns, then those of ``rules``."""
         return (*self.own_faults, *map(_fault, self.rules))
 
     def is_of(self, head: Head) -> bool:
@@ -242,7 +241,7 @@ class Kind:
         return fitting * 2 > len(lines) and not named
 
     def raw(self, opened: Opened, table: str) -> Iterator[tuple[pl.DataFrame, list[Broken]]]:
-        """Return an iterator over blocks of rows as texts, each with its broken lines."""
+        """Yield blocks of rows as texts, each with its broken lines."""
         if self.rows is not None:
             return self.rows(opened)
         opened = opened if self.form is None else self.form(opened)

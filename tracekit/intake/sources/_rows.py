@@ -16,20 +16,22 @@ _LONGEST_LINE_BYTES = 1 << 20
 
 @dataclass(frozen=True, kw_only=True)
 class Delimited:
-    """The form of a file's lines.
+    """The form of the lines of a delimited text file; an argument of ``frames``.
 
     Parameters
     ----------
     columns : sequence of str
         Names of the columns in their order. A column with an empty name is not read.
     header : bool
-        Whether the first line is a header; its names are not read.
+        Whether the first line is a header; it is skipped.
     fewest : int, optional
-        The least number of fields of a line; missing fields are empty.
+        The least number of fields of a line; further fields are then empty.
     empty : sequence of str
-        Values that stand for none.
+        Values that stand for a missing value.
+    comment : str, optional
+        The beginning of lines to skip.
     table : str
-        The base table whose rejects take broken lines.
+        The base table to whose rejects broken lines go.
     """
 
     columns: Sequence[str]
@@ -44,8 +46,9 @@ class Delimited:
 def frames(opened: Opened, form: Delimited) -> Iterator[tuple[pl.DataFrame, list[Broken]]]:
     """Yield blocks of rows as texts, each with the broken lines of the block.
 
-    The columns are those of ``form``, ``line``, and the text of the whole line for ``refuse``. An
-    empty value is NULL. A line is broken if it has another number of fields or undecodable bytes.
+    The columns are those of ``form``, ``line`` (from 1), and ``LINE``, the text of the line for
+    rejects. An empty value is NULL. A line with another number of fields or undecodable bytes is
+    broken.
     """
     line = 1
     for block in _blocks(opened):
@@ -132,11 +135,12 @@ def _broken(form: Delimited, line: int, reason: str, text: str) -> Broken:
 def long(
     rows: pl.DataFrame, keys: Sequence[str], amounts: Mapping[str, tuple[str, str, float]]
 ) -> pl.DataFrame:
-    """Make a row of each amount that is not NULL: ``keys``, resource, amount, unit, ``line``.
+    """Turn columns of amounts into rows of ``keys``, resource, amount, unit, ``line``; omit NULL.
 
     Parameters
     ----------
-    amounts : for each column, the resource, the unit, and the factor to that unit
+    amounts : for each column, the resource, the unit, and the factor by which the value is
+        multiplied
     """
     parts = [
         rows.filter(pl.col(name).is_not_null()).select(
@@ -153,14 +157,14 @@ def long(
 
 @dataclass(frozen=True, kw_only=True)
 class Rule:
-    """A rule that rows must keep.
+    """A condition that rows must not meet; ``refuse`` and ``emptied`` apply it.
 
     Parameters
     ----------
     column : str
         The column that the reject names.
     broken : Expr
-        True for a row that breaks the rule.
+        True for a row that breaks the rule; NULL counts as False.
     expected : str
         What would be right: ``1 or 2``.
     """
@@ -173,14 +177,14 @@ class Rule:
 def refuse(
     rows: pl.DataFrame, rules: Iterable[Rule], table: str
 ) -> tuple[pl.DataFrame, list[Broken]]:
-    """Return the rows that keep every rule, and a reject for each row that breaks a rule.
+    """Return the rows that keep every rule, and a reject for each row that breaks one.
 
     Parameters
     ----------
     rows : DataFrame
         With the column ``line``.
     table : str
-        The base table whose rejects take the broken rows.
+        The base table to whose rejects the broken rows go.
     """
     refused: list[Broken] = []
     for rule in rules:
@@ -195,7 +199,7 @@ def refuse(
 def emptied(
     rows: pl.DataFrame, rules: Iterable[Rule], table: str
 ) -> tuple[pl.DataFrame, list[Broken]]:
-    """Set values that break a rule to NULL; return all rows, and a reject for each such row."""
+    """Set values that break a rule to NULL; return all rows, and a reject for each changed row."""
     refused: list[Broken] = []
     originals = rows
     for rule in rules:
@@ -218,12 +222,12 @@ def _once(rejects: Iterable[Broken]) -> list[Broken]:
 
 
 def missing(*columns: str, expected: str = "a value") -> list[Rule]:
-    """Return rules by which these columns must not be empty."""
+    """Return one rule for each column: its value must not be NULL."""
     return [Rule(column=one, broken=pl.col(one).is_null(), expected=expected) for one in columns]
 
 
 def numbers(*columns: str) -> list[Rule]:
-    """Return rules by which the texts of these columns must be numbers or NULL."""
+    """Return one rule for each column: its text must be a number or NULL."""
     return [
         Rule(
             column=one,
@@ -254,10 +258,9 @@ _MS = timedelta(milliseconds=1)
 
 
 def in_ms(frame: pl.DataFrame) -> pl.DataFrame:
-    """Convert points in time, in columns of texts whose names end in ``_ms``, to ms since 1970.
+    """Convert dates with a time zone to ms since 1970 in text columns named ``*_ms``.
 
-    A text that is no point in time, or that has no time zone, stays. The original column is added
-    beside a changed column, for rejects.
+    Other texts stay. A changed column gets a second column with the original texts, for rejects.
     """
     for name, kind in frame.schema.items():
         if kind == pl.String and name.endswith(_ENDING):
@@ -294,7 +297,7 @@ _KNOWN = "known\0"
 
 
 class Places:
-    """The node of each container, from files that list containers.
+    """A lookup of the node of each container, built from files that list containers.
 
     If a container is listed several times, its first row counts.
     """
@@ -311,9 +314,9 @@ class Places:
         self._nodes = whole.unique("container", keep="first").rename({"node": _KNOWN})
 
     def of(self, rows: pl.DataFrame) -> pl.DataFrame:
-        """Return the rows with the node of each container.
+        """Return the rows with a column ``node``, looked up by the column ``container``.
 
-        A node that a row states stays. An unknown node is NULL.
+        A node that a row already has stays. The node of an unlisted container is NULL.
         """
         stated = [pl.col("node").cast(pl.String)] if "node" in rows.columns else []
         joined = rows.with_columns(pl.col("container").cast(pl.String)).join(

@@ -94,15 +94,15 @@ class TableFormat:
 
 @dataclass(frozen=True, kw_only=True)
 class Source:
-    """A release of a trace.
+    """A format of traces that can be ingested, such as one release of a published trace.
 
     Parameters
     ----------
     missing_names : frozenset of str
         Values of id columns that stand for an unknown name; they become NULL and are counted.
     id_pattern : str, optional
-        A regular expression of the ids of nodes, containers and services. It distinguishes
-        releases with equal headers.
+        A regular expression of the ids of nodes, containers and services. It distinguishes releases
+        with equal headers.
     download_url : str, optional
         The address below which the archives are.
     notes : tuple of str
@@ -121,7 +121,7 @@ class Source:
 
 @dataclass(frozen=True, kw_only=True)
 class Match:
-    """A header that belongs to a release's table, with the position of each column.
+    """The result of recognising a header: its source, its table, and the position of each column.
 
     Parameters
     ----------
@@ -140,7 +140,7 @@ class Match:
 
 @dataclass(frozen=True, kw_only=True)
 class Head:
-    """The name and the first bytes of a file.
+    """The name and the first bytes of a file, by which its source is recognised.
 
     Attributes
     ----------
@@ -158,7 +158,7 @@ class Head:
 
     @property
     def lines(self) -> list[str]:
-        """The whole lines of the first bytes; undecodable bytes are replaced."""
+        """The complete lines of ``start`` as text; undecodable bytes are replaced."""
         text = self.start.decode(errors="replace").removeprefix("\ufeff")
         return text.splitlines() if len(self.start) < 1 << 16 else text.splitlines()[:-1]
 
@@ -172,27 +172,26 @@ class Head:
 
 @dataclass(frozen=True, kw_only=True)
 class Opened:
-    """A file to be read.
+    """A file that a reader of a source reads, with what the reader may know of other files.
 
     Attributes
     ----------
     path : Path
-        The file's path, for libraries that need one; the file may be packed.
+        The file's path, for libraries that need one; the file may be compressed.
     name : str
         The file's name in messages.
     stream : function() -> file of bytes
         Opens the unpacked file from its beginning; may be called again.
     beside : mapping of str to tuple of Opened
-        The files of the same source that are ingested together with it, by
-        ``ClusterFile.word``.
+        The files of the same source that are ingested together with it, by ``ClusterFile.word``.
     stored_sizes : mapping of str to mapping of str to float
-        CPU in cores and memory in bytes of each node that the store held before.
+        By node: CPU in cores and memory in bytes, of nodes that the store had before this ingest.
     stored : mapping of str to Path
-        Files with rows that the store held before, with ids as texts. For a user's own tables
-        ``container`` has the node of each container, ``node_resource`` and
-        ``container_resource`` have the units of resources, ``node_ids`` and ``container_ids``
-        have all listed ids, and ``containers_taken`` has the paths of the lists of containers.
-        For series ``counter_end`` has the parts with the last samples of counters.
+        Files with rows that the store had before, with ids as texts. For a user's own tables
+        ``container`` has the node of each container, ``node_resource`` and ``container_resource``
+        have the units of resources, ``node_ids`` and ``container_ids`` have all listed ids, and
+        ``containers_taken`` has the paths of the lists of containers. For series ``counter_end``
+        has the last samples of counters.
     """
 
     path: Path
@@ -207,15 +206,14 @@ class Opened:
 
 @dataclass(frozen=True, kw_only=True)
 class Batch:
-    """Rows of a base table.
+    """Rows of a base table that a reader yields.
 
     Parameters
     ----------
     table : str
     rows : DataFrame
-        Columns of the base table, of which optional ones may be missing, and ``line`` (int64):
-        the row's line in the file, or its number counted from 1. Numbers and times may be
-        texts, which are read as those of a CSV are.
+        Columns of the base table, of which optional ones may be missing, and ``line`` (int64): the
+        row's line in the file, or its number counted from 1. Numbers and times may be texts.
     lines : Series, optional
         The lines that were read, if some of them give no row.
     original : DataFrame, optional
@@ -229,7 +227,7 @@ class Batch:
 
 
 def lines_of(batch: Batch, lines: pl.Series) -> dict[int, dict[str, object]]:
-    """Return original rows with these line numbers, by number; empty if the batch keeps none."""
+    """Return the rows of ``batch.original`` with these line numbers, by line; {} without it."""
     if batch.original is None or not len(lines):
         return {}
     at = batch.original["line"].cast(lines.dtype).is_in(lines.unique().implode())
@@ -242,7 +240,7 @@ SHOWN_CHARACTERS = 200
 
 @dataclass(frozen=True, kw_only=True)
 class Broken:
-    """A row that goes to the rejects of ``table``.
+    """A row that a reader rejects; it goes to the rejects of ``table``.
 
     Parameters
     ----------
@@ -272,7 +270,7 @@ Read = Iterator[Batch | Broken]
 
 @dataclass(frozen=True, kw_only=True)
 class ClusterFile:
-    """One kind of file of a source.
+    """One kind of file of a source, with the functions that recognise and read such a file.
 
     Parameters
     ----------
@@ -290,13 +288,12 @@ class ClusterFile:
         For a file whose name says that it is of this kind, the columns that it lacks; None for
         another name.
     archives : Archives, optional
-        The archive upstream that holds the file; several kinds may name one archive.
+        The published archives of such files; several kinds may name one archive.
     alone : bool
-        Whether each file of this kind is a whole case by itself, so that two of them may not be
-        in one store.
+        Whether each file is a case of its own, so that a folder with two of them is refused.
     together : bool
-        Whether files of this kind are read together, because a later one changes the meaning of
-        an earlier one.
+        Whether files of this kind are read together, because a later one changes the meaning of an
+        earlier one.
     """
 
     word: str
@@ -334,13 +331,13 @@ class ClusterSource(Source):
 
 @dataclass(frozen=True, kw_only=True)
 class ClusterMatch(Match):
-    """A file that a reader takes: its source and its kind of file."""
+    """The result of recognising a file by its reader: the source and the kind of file."""
 
     file: ClusterFile
 
 
 def cluster_match(source: ClusterSource, file: ClusterFile) -> ClusterMatch:
-    """Return the match of a file that is of this source and kind."""
+    """Return a ``ClusterMatch`` of this source and kind of file."""
     form = TableFormat(table=file.tables[0], word=file.word, file_stem=file.title, columns={})
     return ClusterMatch(source=source, format=form, header=(), positions={}, file=file)
 
@@ -353,7 +350,7 @@ LINE = f"text{ORIGINAL}"
 
 
 def as_it_stands(row: Mapping[str, object], column: str) -> object:
-    """Return the value of a column as it is in the file."""
+    """Return the value of a column as the file has it, before a reader changed it."""
     return row.get(column + ORIGINAL, row[column])
 
 
@@ -370,7 +367,7 @@ def row_text(row: Mapping[str, object]) -> str:
 
 @dataclass(frozen=True)
 class Parts:
-    """The files of one kind that are ingested together, in the order of their names.
+    """All ingested files of one kind, sorted by path; ``first``: whether a file is the first.
 
     A container may arrive in one file and depart in another, so the rows of all files are made when
     the first file is read.
@@ -381,7 +378,7 @@ class Parts:
 
     @classmethod
     def of(cls, opened: Opened, word: str) -> Parts:
-        """Return all ingested files of a kind, and if this is the first; a tar member is alone."""
+        """Return all ingested files of a kind, or only this file if it is not among them."""
         files = {_place(one): one for one in opened.beside.get(word, ())}
         if _place(opened) not in files:
             return cls((opened,), first=True)
@@ -390,7 +387,7 @@ class Parts:
 
     @staticmethod
     def same(one: Opened, other: Opened) -> bool:
-        """Return whether two opened files are the same file."""
+        """Return whether both are the same file, or the same member of an archive."""
         return _place(one) == _place(other)
 
 
