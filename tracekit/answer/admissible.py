@@ -158,7 +158,7 @@ def steps_waited(results: Results, policy: str) -> float:
 
 
 def carries_less(results: Results, policy: str, measure: Measure) -> bool:
-    """Return whether a measure of use is not comparable, because containers waited."""
+    """Return whether a measure of use is too low to compare, because containers waited."""
     return of_use(measure) and results.waited(policy)
 
 

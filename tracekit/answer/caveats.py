@@ -132,7 +132,7 @@ def counted(counts: Mapping[str, int]) -> Iterator[Fact]:
 
 
 def assumed_use(results: Results) -> Iterator[Fact]:
-    """Yield the fact that requests stand for use, for some or all containers."""
+    """Yield a fact if requests stand for the use of some or all containers."""
     yield from (one for one in _remarks(results) if one.kind == "use_assumed")
 
 
@@ -201,7 +201,10 @@ def answer_of_trace(document: Mapping[str, Any]) -> Answer:
 
 
 def facts_of_tables(tables: Mapping[str, Mapping[str, Any]]) -> Iterator[Fact]:
-    """Yield the recorded time span and each table's rows; rank 1 (main) for tables without rows."""
+    """Yield the recorded time span, and the rows of each table.
+
+    A table of which all rows were rejected has rank 1, the most important.
+    """
     timed = next((tables[one] for one in _TIMED if tables.get(one, {}).get("span_ms")), None)
     if timed is not None:
         many = {

@@ -31,7 +31,7 @@ REQUESTS_AS = {
 
 @dataclass(frozen=True, kw_only=True)
 class Margin:
-    """A measure's value and its limit, in the case of the loss of ``lost_zone`` if that is set."""
+    """A measure's value and its limit; with ``lost_zone``, those when that zone is lost."""
 
     measure: str
     value: float | None

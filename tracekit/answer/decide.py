@@ -145,7 +145,7 @@ class Evidence:
 
     @property
     def requests_first(self) -> tuple[str, str] | None:
-        """See ``requests_first``."""
+        """The result of the function ``requests_first``."""
         return requests_first(self.use_over_requested)
 
 

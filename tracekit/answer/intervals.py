@@ -161,7 +161,7 @@ def interval_of(results: Results, policy: str) -> Means:
 
 
 def together(results: Results) -> int:
-    """Return the number of intervals of one measure for which an interval is corrected."""
+    """Return how many intervals of a measure hold together; each is widened for this number."""
     return len(results.groups) * results.looks
 
 

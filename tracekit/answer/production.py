@@ -173,7 +173,10 @@ def answer_of_binding(run: VcpuRun) -> Answer:
 
 
 def facts_of_binding(differences: pl.DataFrame, summary: pl.DataFrame) -> Iterator[Fact]:
-    """Yield the CPU lost to neighbours by ways of binding; the frames are ``binding.tables``'."""
+    """Yield the CPU that ways of binding vCPUs lose to neighbours, and how the first way compares.
+
+    ``differences`` and ``summary`` are frames of ``binding.tables``.
+    """
     rows = differences.filter(measure=_LOST).to_dicts()
     few = [row["repeats"] for row in rows if row["repeats"] < FEWEST]
     if few:

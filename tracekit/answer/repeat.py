@@ -34,7 +34,7 @@ from tracekit.replay.runs.run import Run, assembled
 
 
 def undecided(run: Results | Run) -> bool:
-    """Return whether chance leaves open which policy that may be recommended is the best."""
+    """Return whether chance does not tell apart the best of the policies to be recommended."""
     replays = results(run)
     choice = choose(replays, named=replays.policies)
     if len(choice.may) < 2 or not choice.measure:

@@ -243,8 +243,8 @@ def _following(store: str, out: str, policies: Sequence[str]) -> Iterator[Follow
 def answer_of_chains(study: ChainStudy) -> Answer:
     """Return the facts of a study on call chains.
 
-    They say whether the agent beats the policies used in practice, and whether what its source
-    claims of the agent holds.
+    They say whether the agent beats the policies used in practice, and whether the claims of its
+    source hold.
     """
     contests = duels(study.summary, study.differences)
     return answer_of(

@@ -85,7 +85,10 @@ def difference_of_shares(first: tuple[int, int], second: tuple[int, int]) -> Rea
 
 
 def difference_of_means(first: FloatArray, second: FloatArray) -> Reading:
-    """Return the first mean less the second, by Welch's t with the smaller group's freedom."""
+    """Return the first mean less the second, with a 95 % interval by Welch's t.
+
+    The degrees of freedom are those of the smaller group.
+    """
     one, other = mean_of(first), mean_of(second)
     fewest = min(one.samples, other.samples)
     if one.value is None or other.value is None:
@@ -98,7 +101,10 @@ def difference_of_means(first: FloatArray, second: FloatArray) -> Reading:
 
 
 def correlation_of(one: FloatArray, other: FloatArray, *, by_rank: bool = False) -> Reading:
-    """Return Pearson's or, by rank, Spearman's correlation; its interval is Fisher's z, 95 %."""
+    """Return the correlation of two arrays, with its 95 % interval by Fisher's z.
+
+    It is Pearson's, or with ``by_rank`` Spearman's.
+    """
     finite = np.isfinite(one) & np.isfinite(other)
     one, other = one[finite], other[finite]
     if len(one) < 4 or not np.ptp(one) or not np.ptp(other):

@@ -65,7 +65,7 @@ class ComparedRun:
         return int(self.manifest.get("workload", {}).get("containers") or 0)
 
     def rows(self) -> dict[str, dict[str, Any]]:
-        """Return summary rows by policy, but the bound's; measures are means over the orders."""
+        """Return each policy's row of the summary but the bound's, with means over the orders."""
         rows = {row["policy"]: row for row in self.summary.iter_rows(named=True)}
         if self.repeats is not None:
             names = list(compared(self.repeats.columns))

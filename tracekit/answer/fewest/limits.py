@@ -180,14 +180,16 @@ def check_limits(
     measures: Sequence[str] | None = None,
     recorded: bool = True,
 ) -> None:
-    """Raise TracekitError for a limit with an unknown policy or measure, or on production.
+    """Raise TracekitError for a limit that names an unknown policy or measure.
+
+    So does a limit that compares with production, unless its placement is recorded.
 
     Parameters
     ----------
     measures : sequence of str, optional
         The measures of the workload; without it the measures of any workload.
     recorded : bool
-        Whether production's placement is recorded; else limits cannot compare with production.
+        Whether production's placement is recorded.
     """
     for one in limits:
         given = f"{LIMIT} '{one.text}'"

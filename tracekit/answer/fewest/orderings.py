@@ -69,12 +69,15 @@ def dearest(nodes: Nodes) -> IntArray:
 
 
 def fullest(nodes: Nodes) -> IntArray:
-    """Return node indices, the fullest last: small full nodes may break a limit of their own."""
+    """Return node indices, the fullest last: such a node may break a limit that others keep."""
     return np.argsort(nodes.fullness, kind="stable")
 
 
 def placed(nodes: Nodes, ordering: Ordering) -> IntArray:
-    """Return node indices, (nodes,), by rank, then by an ordering; zones that count alternate."""
+    """Return node indices, shape (nodes,), by rank and then by an ordering.
+
+    Where zones count, nodes of a rank are spread over zones. A search removes nodes from the end.
+    """
     place = ordering(nodes)
     place = np.asarray(place[np.argsort(nodes.rank[place], kind="stable")])
     if nodes.zone is None:

@@ -70,7 +70,7 @@ def fewest(holds: Holds, low: int, high: int, ahead: Ahead = alone) -> int:
 def fewest_around(
     holds: Holds, start: int, low: int, high: int, ahead: Ahead = alone
 ) -> int | None:
-    """Return as ``fewest``, quickly for results near ``start``; None if ``high`` fails."""
+    """Return what ``fewest`` finds, quickly if near ``start``; None if ``high`` fails."""
     ahead(start, max(start - 1, low))
     if not holds(start):
         return fewest_from(holds, start, high, ahead)
@@ -85,7 +85,7 @@ def fewest_around(
 
 
 def fewest_from(holds: Holds, start: int, high: int, ahead: Ahead = alone) -> int | None:
-    """Return what ``fewest`` does for numbers from ``start`` on; None if none is found to hold."""
+    """Return what ``fewest`` finds from ``start`` on; None if no number up to ``high`` holds."""
     step, more, failed = 1, start, start - 1
     while not holds(more):
         if more == high:
@@ -255,7 +255,7 @@ class Search:
         return by_order, fewest_from(holds, max(by_order), most, self._ahead(place)) or most
 
     def outcome(self, name: str, place: IntArray, by_order: tuple[int, ...], joint: int) -> Outcome:
-        """Return the result for one ordering, of the fewest nodes from ``joint`` downwards."""
+        """Return the result for one ordering; ``joint`` is reduced while all limits hold."""
         while joint > self.low and self._hold_all(place, joint - 1):
             joint -= 1
         load, tried = self.tried.load, self.tried

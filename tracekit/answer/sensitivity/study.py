@@ -97,11 +97,11 @@ def vary_assumptions(
     Study
         ``changes`` has a row for each change, the largest effect first. ``stands`` says what
         becomes of the policy recommended without a change: it is still recommended (``same``), may
-        not be (``barred``), gives way to ``another policy``, or ``undecided``. ``nothing changes``
-        means that the workload is the same. ``policy`` is recommended under the change, ``because``
-        of a reason's key, ``decided_by`` a measure. ``agreement`` of the ranks is Kendall's tau-b,
-        from -1 (opposite) to 1 (same); ``most_moved`` is the policy that moved most, by ``places``.
-        A change that cannot be replayed has a ``problem``.
+        not be (``barred``), gives way to ``another policy``, or this is ``undecided``. ``nothing
+        changes`` means that the workload is the same. ``policy`` is recommended under the change,
+        ``because`` is the key of the reason, and ``decided_by`` the deciding measure. ``agreement``
+        of the ranks is Kendall's tau-b, from -1 (opposite) to 1 (same); ``most_moved`` is the
+        policy that moved most, by ``places``. A change that cannot be replayed has a ``problem``.
 
         ``ranks`` has a row for each change and policy: the mean over orders with its interval,
         rank, whether it is among the best, overloaded node-steps, containers never placed, whether

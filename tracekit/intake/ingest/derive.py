@@ -53,7 +53,7 @@ _READ = ("container", "container_resource", "container_amount", "node_resource",
 def derive(
     folder: Path, manifest: Manifest, commit: Callable[[Manifest], None], memory_bytes: int
 ) -> tuple[Fact, ...]:
-    """Store use as a fraction of capacity, from the tables of amounts, unless it is up to date.
+    """Compute and store use as a fraction of capacity, from amounts, unless it is up to date.
 
     Parameters
     ----------

@@ -71,7 +71,7 @@ def committed(folder: Path, entity: str, manifest: Manifest) -> Dimension:
 
 
 def extend(dimension: Dimension, seen: pl.Series, aside: Path) -> tuple[Dimension, Int32Array]:
-    """Give new ids the next keys, in the order of their texts.
+    """Give the ids of a file their keys in the store; new ids get the next keys, in text order.
 
     Parameters
     ----------

@@ -68,7 +68,7 @@ class Walk:
         return pack(self._order, ranges)
 
     def edges(self, packing: Packing, most_rows: int) -> list[np.uint64]:
-        """Return first words that split the rows into ranges of about ``most_rows`` rows."""
+        """Return the bounds, as first words, between ranges of about ``most_rows`` rows."""
         ranges = -(-self.rows // most_rows)
         if ranges == 1:
             return []

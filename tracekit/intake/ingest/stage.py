@@ -305,6 +305,6 @@ class SortTask:
     memory_bytes: int
 
     def run(self, on_progress: OnProgress) -> Written:
-        """Sort the rows. No progress is reported, because sorting is short beside reading."""
+        """Sort the rows. No progress is reported: sorting is quick compared with reading."""
         del on_progress
         return sort(self.staged, self.counts, self.memory_bytes)

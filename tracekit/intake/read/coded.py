@@ -23,7 +23,7 @@ _WHAT = {"time": TIME, "number": NUMBER, "id": NAME, "text": NAME}
 
 
 class Keys(Protocol):
-    """The keys of one file's names: within each kind of name int32 numbers 0, 1, 2, ..."""
+    """Integer keys of one file's names: each kind of name, such as node, has keys 0, 1, 2, ..."""
 
     def encode(self, kind: int, names: pl.Series) -> Int32Array:
         """Return the key of each name, -1 for NULL, shape (names,); new names get new keys."""

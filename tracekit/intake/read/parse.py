@@ -195,7 +195,10 @@ def validate(
     missing_names: frozenset[str],
     counts: Counts,
 ) -> CleanBlock:
-    """Return the rows that pass the table's checks; others become rejects, unknown names NULL."""
+    """Return the rows that pass the table's checks; others become rejects, unknown names NULL.
+
+    Unusual values of good rows are added to ``counts``.
+    """
     frame = parsed.frame
     named = frame.with_columns(_unnamed(column, missing_names) for column in table.columns)
     reasons = [_first_fault(column, _unparsed(column, parsed)) for column in table.columns]

@@ -35,7 +35,10 @@ _SOME = 1 << 16
 
 
 class HashKeys:
-    """Keys in a compiled hash table, of ``kinds`` kinds; ``unknown`` spells unknown names."""
+    """Keys in a compiled hash table, for large files.
+
+    ``kinds`` is the number of kinds of names; ``unknown`` has the spellings of an unknown name.
+    """
 
     def __init__(self, kinds: int, unknown: tuple[str, ...]) -> None:
         self.table: KeyTable = add_unknown(new_table(kinds), list(unknown))

@@ -50,7 +50,10 @@ class Reading:
 
 @dataclass
 class CodedFile:
-    """A trace file to be read as ``CodedRows``; ``keys`` has all names after the last block."""
+    """A trace file to be read as ``CodedRows``; ``keys`` has all names after the last block.
+
+    ``padding`` is the number of zero bytes behind each block; 0 means that polars parses the file.
+    """
 
     file: TraceFile
     reading: Reading

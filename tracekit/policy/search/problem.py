@@ -179,7 +179,7 @@ WHAT = {
 def problem(
     function: BenchFunction, variant: Variant, dimensions: int, rng: np.random.Generator
 ) -> Problem:
-    """Return the problem of a variant of a test function; ``rng`` draws the rotation."""
+    """Return a variant of a test function as a problem; ``rng`` draws the rotation, if any."""
     shift = 0.0 if variant == "original" else SHIFT * function.bound
     turn = turned(dimensions, rng) if variant == "rotated" else None
 

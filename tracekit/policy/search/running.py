@@ -62,7 +62,7 @@ class Limits(NamedTuple):
     ----------
     iterations, patience : int
     accuracy : float
-        Minus infinity for none.
+        The cost at which the search stops; minus infinity for none.
     start : int
         An index into ``STARTS``.
     """

@@ -145,7 +145,7 @@ class TpsoSearch(MutatingSearch):
     ] = 0.2
 
     def numbers(self) -> tuple[float, ...]:
-        """Return those of ``MutatingSearch``, then ``FIRST, LAST, OWN, COMMON, FASTEST``."""
+        """Return the numbers of ``MutatingSearch``, then those at ``FIRST`` to ``FASTEST``."""
         own = (self.inertia_first, self.inertia_last, self.own_pull, self.common_pull)
         return (*super().numbers(), *own, self.fastest)
 
@@ -237,7 +237,7 @@ class TsboSearch(MutatingSearch):
     ] = 0.02
 
     def numbers(self) -> tuple[float, ...]:
-        """Return those of ``MutatingSearch``, then those at ``STEP, SHARE, WIDTH``."""
+        """Return the numbers of ``MutatingSearch``, then those at ``STEP, SHARE, WIDTH``."""
         return (*super().numbers(), self.step, self.noise_share, self.noise_width)
 
 
@@ -374,7 +374,7 @@ class TssaSearch(MutatingSearch):
     ] = 0.8
 
     def numbers(self) -> tuple[float, ...]:
-        """Return those of ``MutatingSearch``, then those at ``PRODUCERS, SCOUTS, SAFETY``."""
+        """Return the numbers of ``MutatingSearch``, then those at ``PRODUCERS`` to ``SAFETY``."""
         shares = (self.producer_share, self.scout_share)
         counts = (max(round(share * self.population), 1) for share in shares)
         return (*super().numbers(), *counts, self.safety)
