@@ -299,8 +299,8 @@ def _part(results: Results, one: str, other: str) -> Compared:
 def with_intervals(results: Results) -> pl.DataFrame:
     """Return the summary with the mean over repeats of each measure, and its interval.
 
-    Column ``cpu_fraction`` gets ``cpu_repeats_fraction``, ``cpu_low_fraction`` and
-    ``cpu_high_fraction``. All are NULL for policies that were not repeated, and for the bound.
+    Column ``cpu_max_fraction`` gets ``cpu_max_repeats_fraction``, ``cpu_max_low_fraction`` and
+    ``cpu_max_high_fraction``. All are NULL for policies that were not repeated, and for the bound.
     """
     names = [name for name in results.policies if results.orders(name) > 1]
     intervals = {name: interval_of(results, name) for name in names}

@@ -182,7 +182,7 @@ def check_limits(
 ) -> None:
     """Raise TracekitError for a limit that names an unknown policy or measure.
 
-    So does a limit that compares with production, unless its placement is recorded.
+    A limit that compares with production raises it, too, unless the placement is recorded.
 
     Parameters
     ----------

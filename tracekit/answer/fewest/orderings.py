@@ -128,8 +128,8 @@ def lighter(
 ) -> IntArray | None:
     """Return the lightest set of nodes on which all limits hold.
 
-    None if no set weighs less than ``below``, the weight of the present best. The weight is
-    bisected, and the sets with most spare room are replayed.
+    None if no set weighs less than ``below``, the weight to beat. The weight is bisected, and the
+    sets with most spare room are replayed.
 
     Parameters
     ----------

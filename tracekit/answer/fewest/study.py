@@ -285,10 +285,10 @@ def shrink_cluster(
         has columns for its text, measure, value, allowed value and room: ``tightest_...`` is the
         limit with the least room, ``fails_...`` the one that breaks with ``fewer`` nodes (null
         where none was tried), ``breaks_...`` the one that breaks on all nodes. ``fullest_node`` has
-        the highest CPU over time, ``special_nodes`` are nodes that must stay, and ``restarted``
-        containers now run on nodes to be removed. ``added_nodes`` of the ``nodes`` are not in the
-        cluster yet. With prices there are ``cost_kept_per_hour``, ``cost_all_per_hour`` and the
-        lower bound ``cost_bound_per_hour``. A policy without a result has a ``problem``.
+        the highest CPU over time, ``special_nodes`` is how many nodes must stay, and ``restarted``
+        how many containers now run on nodes to be removed. ``added_nodes`` of the ``nodes`` are not
+        in the cluster yet. With prices there are ``cost_kept_per_hour``, ``cost_all_per_hour`` and
+        the lower bound ``cost_bound_per_hour``. A policy without a result has a ``problem``.
 
         ``orders`` has policy, repeat, and the fewest nodes of that order of arrival alone.
 
