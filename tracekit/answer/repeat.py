@@ -70,8 +70,8 @@ def repeat_replay(
     """Replay the workload in ``repeats`` orders of arrival, each under its own seed.
 
     Repeat 0 is the workload as given, under ``seed``; further repeats reorder it, see
-    ``seeds.order_seed``. If its order cannot differ (``runs.varying``), only the seed does. All
-    policies meet the same orders, so their differences are paired.
+    ``base.arrays.order_seed``. If its order cannot differ (``runs.one.varying``), only the seed
+    does. All policies meet the same orders, so their differences are paired.
 
     Parameters
     ----------
