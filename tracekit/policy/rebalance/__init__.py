@@ -21,16 +21,16 @@ from tracekit.policy.view.snapshot import Snapshot
 
 @dataclass(frozen=True, kw_only=True)
 class Decision:
-    """The result of one rebalancing; containers are positions in ``snapshot.placed``.
+    """The containers that a rebalance policy evicts now, as positions in ``snapshot.placed``.
 
     Parameters
     ----------
     evicted : int64, shape (evicted,)
         The containers to evict, in order.
     strategies : tuple of str
-        The strategy that evicts each of them.
+        For each evicted container, the class name of the plugin or policy that evicts it.
     staying : mapping of (strategy, reason) to positions
-        Containers that a strategy considered and left on their nodes.
+        Containers that the strategy considered and did not evict, for this reason.
     """
 
     evicted: IntArray
@@ -40,7 +40,7 @@ class Decision:
 
 @dataclass(frozen=True, kw_only=True)
 class RebalancePolicy(Parametrised):
-    """Base of every rebalance policy.
+    """A rule that picks running containers to evict; base of every rebalance policy.
 
     Attributes
     ----------
@@ -94,15 +94,15 @@ def all_rebalancers() -> dict[str, type[RebalancePolicy]]:
 
 
 def find_rebalancer(name: str) -> type[RebalancePolicy] | None:
-    """Return the rebalance policy with a name, an alias, or a name of recorded cases.
+    """Return the class of a rebalance policy by its name or an alias; None for an unknown name.
 
-    The result is None if no policy has the name.
+    A vendor's prefix before the name is ignored.
     """
     return called(name, all_rebalancers())
 
 
 def get_rebalancer(name: str) -> type[RebalancePolicy]:
-    """Return the rebalance policy with a name; raises TracekitError for an unknown name."""
+    """Return the class of a rebalance policy by name; raises TracekitError for an unknown name."""
     kind = find_rebalancer(name)
     if kind is None:
         listing = "tracekit list rebalancers"
@@ -111,7 +111,7 @@ def get_rebalancer(name: str) -> type[RebalancePolicy]:
 
 
 def build_rebalancer(kind: type[RebalancePolicy], given: Mapping[str, str]) -> RebalancePolicy:
-    """Return a rebalance policy of a class, with parameters as text."""
+    """Create a rebalance policy of class ``kind`` from the texts of parameters by name."""
     made: Any = parameters.build(kind, f"rebalance policy {kind.name()}", given)
     if not isinstance(made, RebalancePolicy):
         raise TypeError(kind)

@@ -37,12 +37,12 @@ FEWEST_NODES = 2
 
 @dataclass(frozen=True, kw_only=True)
 class Part:
-    """A plugin with the evictor of its profile and its scope.
+    """One plugin of a ``DeschedulerPolicy`` file, its filter of pods and its profile's evictor.
 
     Parameters
     ----------
     balances : bool
-        Whether the plugin balances; a plugin that deschedules runs before all that balance.
+        Whether the plugin is enabled at the extension point ``balance``, and not ``deschedule``.
     """
 
     plugin: Plugin
@@ -52,7 +52,7 @@ class Part:
 
 
 class Descheduler(OfCycle):
-    """Base of the rebalance policy of a file: its plugins, and their common limits."""
+    """Base of the classes that ``descheduler`` makes, one for a ``DeschedulerPolicy`` file."""
 
     parts: ClassVar[tuple[Part, ...]]
     text: ClassVar[str]
@@ -64,7 +64,7 @@ class Descheduler(OfCycle):
     in_all: ClassVar[int | None] = None
 
     def cycle(self, snapshot: Snapshot) -> Cycle:
-        """Return a cycle in which each plugin has its turn."""
+        """Run the plugins of the file on a snapshot, and return the state of the cycle."""
         limits = Limits(
             per_node=self.per_node, per_namespace=self.per_namespace, in_all=self.in_all
         )
@@ -80,31 +80,31 @@ class Descheduler(OfCycle):
         return cycle
 
     def metric_samples(self) -> int:
-        """Return the most samples that a plugin looks back on."""
+        """Return the most newest samples of node use that one of the plugins reads."""
         return max((part.plugin.metric_samples() for part in self.parts), default=1)
 
     def spelled(self) -> Mapping[str, str]:
-        """Return the own parameters, and those of each plugin under the plugin's name."""
+        """Return every parameter's value as text; a plugin's parameter is ``plugin.parameter``."""
         own = dict(super().spelled())
         for plugin in (part.plugin for part in self.parts):
             own |= {f"{plugin.name()}.{name}": value for name, value in plugin.spelled().items()}
         return own
 
     def spelled_out(self) -> str:
-        """Return the spellings of all plugins in one text."""
+        """Return the name and all parameters of each plugin, joined by ``+``."""
         return "+".join(part.plugin.spelled_out() for part in self.parts)
 
     def written_in(self) -> tuple[str, ...]:
-        """Return the path of the file."""
+        """Return a tuple with the absolute path of the file."""
         return (self.document,)
 
     @classmethod
     def name(cls) -> str:
-        """Return the name of the file."""
+        """Return the name of the file without its folder."""
         return cls.text
 
     def address(self) -> str:
-        """Return the spelling with the full path, which any process can read."""
+        """Return the absolute path and changed parameters, ``/a/policy.yaml[interval_ms=1000]``."""
         return f"{self.where}{self._ending()}"
 
     def _ending(self) -> str:
@@ -153,18 +153,18 @@ class _Document(Fields, frozen=True):
 
 
 def descheduler(path: Path, given: Mapping[str, str]) -> RebalancePolicy:
-    """Return the rebalance policy of a file.
+    """Return the rebalance policy that a ``DeschedulerPolicy`` file describes.
 
     Parameters
     ----------
-    given : mapping
+    given : mapping of str to str
         ``interval_ms`` and ``move_downtime_ms``, which such a file does not state.
 
     Raises
     ------
     TracekitError
-        For a file that cannot be read, is of another kind, or has values that the descheduler
-        would refuse.
+        For a file that cannot be read, is of another kind, or has values that the descheduler would
+        refuse.
     """
     document = read_document(path)
     if document.get("kind") != KIND:

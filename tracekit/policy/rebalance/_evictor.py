@@ -35,18 +35,18 @@ _BY_MARK = {
 
 @dataclass(frozen=True, kw_only=True)
 class Evictor:
-    """Settings of ``DefaultEvictor``.
+    """Settings of ``DefaultEvictor``, the descheduler's filter of pods that may be evicted.
 
     Parameters
     ----------
     node_fit : bool
-        Whether an evicted pod must fit another node.
+        Whether a pod is evicted only if it fits another node.
     below : float
-        Pods of this priority or a higher one stay, while critical pods are protected.
+        With the protection SystemCriticalPods, pods of this priority or a higher one stay.
     protects : frozenset of str
-        Names of the protections that are on.
+        Upstream's names of the kinds of pods that stay, such as DaemonSetPods.
     labels : tuple of Requirement
-        Requirements that the labels of an evicted pod meet.
+        Pods whose labels do not meet these stay.
     least_replicas : int
         A pod stays if its owner has fewer pods.
     least_age_ms : int
@@ -54,7 +54,7 @@ class Evictor:
     keeps_marked : bool
         Whether a pod with the annotation that prefers no eviction stays.
     nodes : tuple of Requirement
-        Requirements on the labels of the nodes that a pod may fit.
+        For ``node_fit`` only nodes whose labels meet these count.
     """
 
     node_fit: bool = False
@@ -67,7 +67,7 @@ class Evictor:
     nodes: tuple[Requirement, ...] = ()
 
     def spares(self, pod: PodRecord) -> str:
-        """Return the reason in its text for which a pod may not be evicted; empty if it may be."""
+        """Return the protection that keeps a pod from eviction, such as DaemonSetPods; else ''."""
         if "evict" in pod.marks:
             return ""
         critical = pod.priority >= min(CRITICAL, self.below)
@@ -90,14 +90,14 @@ class Evictor:
 
 @dataclass(frozen=True, kw_only=True)
 class Scope:
-    """The pods that a plugin considers: by namespace, and by labels."""
+    """A plugin's filter of pods by namespace and labels; an empty field ``included`` admits all."""
 
     included: frozenset[str] = frozenset()
     excluded: frozenset[str] = frozenset()
     labels: tuple[Requirement, ...] = ()
 
     def holds(self, pod: PodRecord) -> bool:
-        """Return whether the namespace of a pod is in the scope."""
+        """Return whether the namespace of a pod passes the filter; labels are not checked."""
         wanted = not self.included or pod.namespace in self.included
         return wanted and pod.namespace not in self.excluded
 
@@ -117,28 +117,28 @@ class _Expression(Fields, frozen=True, kw_only=True):
 
 
 class Selector(Fields, frozen=True):
-    """A selector of labels."""
+    """A Kubernetes label selector in the arguments of a plugin."""
 
     match_labels: dict[str, str] = msgspec.field(default_factory=dict)
     match_expressions: tuple[_Expression, ...] = ()
 
     @property
     def requirements(self) -> tuple[Requirement, ...]:
-        """The requirements of the selector, all of which must hold."""
+        """Labels and expressions of the selector as requirements, all of which must hold."""
         exact = [Requirement(name, "In", (value,)) for name, value in self.match_labels.items()]
         more = [Requirement(one.key, one.operator, one.values) for one in self.match_expressions]
         return (*exact, *more)
 
 
 class Names(Fields, frozen=True):
-    """Names that are included, or excluded."""
+    """Names in the arguments of a plugin: those to include, or those to exclude."""
 
     include: Texts = ()
     exclude: Texts = ()
 
 
 class Scoped(Fields, frozen=True):
-    """The fields of a plugin's arguments that select pods."""
+    """Base of a plugin's arguments in a file: the fields that select the pods it considers."""
 
     namespaces: Names = Names()
     evictable_namespaces: Names = Names()
@@ -150,7 +150,7 @@ class Scoped(Fields, frozen=True):
 
     @property
     def scope(self) -> Scope:
-        """The scope of the plugin."""
+        """The filter of pods that the fields describe."""
         return Scope(
             included=frozenset(self.namespaces.include),
             excluded=frozenset([*self.namespaces.exclude, *self.evictable_namespaces.exclude]),
@@ -170,10 +170,10 @@ class _Threshold(Fields, frozen=True):
 
 
 class EvictorArgs(Fields, frozen=True):
-    """Arguments of ``DefaultEvictor``.
+    """Arguments of ``DefaultEvictor`` in a ``DeschedulerPolicy`` file.
 
-    ``podProtections`` says which pods are spared; without it the older fields ``evict...`` and
-    ``ignore...`` do.
+    ``podProtections`` states which kinds of pods are not evicted. If it is absent, the older fields
+    ``evict...`` and ``ignore...`` state them.
     """
 
     node_selector: str = ""
@@ -220,7 +220,7 @@ class EvictorArgs(Fields, frozen=True):
         return unknown if isinstance(below, str) else ""
 
     def evictor(self) -> Evictor:
-        """Return the settings of the evictor."""
+        """Return the settings that the arguments describe."""
         age = re.findall(r"(\d+(?:\.\d+)?)(ms|s|m|h)", self.min_pod_age)
         return Evictor(
             node_fit=self.node_fit,
@@ -235,7 +235,7 @@ class EvictorArgs(Fields, frozen=True):
 
 
 def node_requirements(selector: str) -> tuple[Requirement, ...]:
-    """Return the requirements of a ``nodeSelector``: ``a=b``, ``a!=b``, ``a in (b)``, ``!a``."""
+    """Return the requirements in a ``nodeSelector`` text such as ``a=b, c!=d, e in (f, g), !h``."""
     parts = re.findall(r"[^,(]+(?:\([^)]*\))?", selector)
     return tuple(_requirement(part.strip()) for part in parts if part.strip())
 

@@ -40,7 +40,7 @@ _EVICTOR = "DefaultEvictor"
 
 @dataclass(kw_only=True)
 class Limits:
-    """Limits on the evictions of one cycle, by node, by namespace and in total; None: no limit."""
+    """Limits on the evictions of one cycle, and the count so far; None stands for no limit."""
 
     per_node: int | None = None
     per_namespace: int | None = None
@@ -51,7 +51,7 @@ class Limits:
         self._namespaces: Counter[str] = Counter()
 
     def take(self, node: int, namespace: str) -> Refusal | None:
-        """Count an eviction, or return the limit that refuses it."""
+        """Count an eviction and return None, or return the limit that refuses it."""
         if self.in_all is not None and self._nodes.total() >= self.in_all:
             return "total"
         if self.per_node is not None and self._nodes[node] >= self.per_node:
@@ -64,7 +64,7 @@ class Limits:
 
 
 class Cycle:
-    """The state that all plugins of a cycle share; pods are positions in ``snapshot.placed``.
+    """The state of one descheduling cycle; pods are positions in ``snapshot.placed``.
 
     Parameters
     ----------
@@ -75,17 +75,17 @@ class Cycle:
     ----------
     pods : Pods
     text : int64, shape (placed,)
-        The position of each pod's text in ``pods.texts``.
+        The position of each pod's record in ``pods.texts``.
     listed : bool, shape (nodes,)
-        Ready nodes that the descheduler considers.
+        Whether the descheduler considers the node: it is ready and meets ``nodes``.
     gone : bool, shape (placed,)
-        Pods that plugins of the kind before this one evicted.
+        Pods evicted before the last ``settle``, which plugins no longer see.
     requested : int64, shape (nodes, resources)
         Sums of requests without the pods that are gone.
     evicted : dict of int to str
-        The strategy that evicted each pod, in the order of eviction.
+        The plugin that evicted each pod, in the order of eviction.
     staying : dict of (strategy, reason) to set of int
-        Pods that a strategy considered and left on their nodes.
+        Pods that a plugin or the evictor considered and left on their nodes.
     """
 
     def __init__(
@@ -104,11 +104,11 @@ class Cycle:
         self.staying: defaultdict[tuple[str, str], set[int]] = defaultdict(set)
 
     def each(self, value: Callable[[PodRecord], Any], dtype: Any = np.bool_) -> Any:
-        """Return a value of each pod's text, shape (placed,)."""
+        """Return ``value(record)`` for the record of each pod, shape (placed,)."""
         return self.pods.each(value, dtype)[self.text]
 
     def settle(self) -> None:
-        """Take the pods evicted so far off the cluster that the following plugins see."""
+        """Mark the pods evicted so far as ``gone`` and take their requests off their nodes."""
         new = np.array([at for at in self.evicted if not self.gone[at]], dtype=np.int64)
         placed = self.snapshot.placed
         np.subtract.at(self.requested, placed.node[new], placed.request[new])
@@ -116,18 +116,18 @@ class Cycle:
 
     @property
     def renewed(self) -> BoolArray:
-        """Pods that were created after their text was recorded, shape (placed,)."""
+        """Whether each pod was created anew after its record was made, shape (placed,)."""
         if self.snapshot.pods is None:
             return np.zeros(len(self.created_ms), dtype=np.bool_)
         recorded = self.pods.created_ms[self.snapshot.placed.index]
         return np.asarray(self.created_ms > recorded)
 
     def age_ms(self) -> IntArray:
-        """Return the time since each pod was created, shape (placed,)."""
+        """Return the time from each pod's creation to the snapshot, shape (placed,)."""
         return np.asarray(self.snapshot.time_ms - self.created_ms)
 
     def decision(self) -> Decision:
-        """Return the evicted pods, and the pods that stay."""
+        """Return the evicted pods and the pods that stay as a ``Decision``."""
         return Decision(
             evicted=np.array(list(self.evicted), dtype=np.int64),
             strategies=tuple(self.evicted.values()),
@@ -136,14 +136,14 @@ class Cycle:
 
 
 class Turn:
-    """A plugin's turn in a cycle.
+    """The run of one plugin in a cycle, through which the plugin tests and evicts pods.
 
     Attributes
     ----------
     seen : bool, shape (placed,)
-        Pods on listed nodes in the scope of the plugin.
+        Pods that the plugin considers: on listed nodes, in its scope and not gone.
     may : bool, shape (placed,)
-        Pods among them that the evictor lets go, whatever room other nodes have.
+        Pods among ``seen`` that the evictor allows to evict, before any test of ``nodeFit``.
     """
 
     def __init__(
@@ -183,7 +183,7 @@ class Turn:
         return np.asarray(why == 0)
 
     def owners(self) -> IntArray:
-        """Return a number for each pod's namespace and owners, shape (placed,)."""
+        """Return a number for each pod, equal for equal namespace and owners, shape (placed,)."""
         numbers: dict[Any, int] = {}
         owners = self.cycle.each(
             lambda pod: numbers.setdefault((pod.namespace, pod.owners), len(numbers)), np.int64
@@ -191,9 +191,10 @@ class Turn:
         return np.asarray(owners)
 
     def fits(self, at: int) -> BoolArray:
-        """Return which nodes are open to a pod and have room for it, shape (nodes,).
+        """Return which nodes can run the pod at position ``at``, shape (nodes,).
 
-        The pod's own node counts as a node with room.
+        They have room for its requests, and cordons, selectors, taints and its own anti-affinity
+        admit it. The pod's own node counts as a node with room.
         """
         cycle = self.cycle
         placed = cycle.snapshot.placed
@@ -217,13 +218,13 @@ class Turn:
         return away
 
     def fits_other(self, at: int, among: BoolArray) -> bool:
-        """Return whether a pod fits one of some nodes other than its own."""
+        """Return whether a pod fits one of the nodes ``among``, shape (nodes,), besides its own."""
         fits = self.fits(at) & among
         fits[self.node[at]] = False
         return bool(fits.any())
 
     def movable(self, at: int) -> bool:
-        """Return whether the pod fits another node, and note the pod as staying if it does not.
+        """Return whether a pod fits another node; if not, note it in ``cycle.staying``.
 
         The result is always true if the evictor's ``nodeFit`` is off.
         """
@@ -241,7 +242,7 @@ class Turn:
         return np.zeros(len(self._left), dtype=np.bool_) if lost is None else lost
 
     def evict(self, at: int) -> Refusal | None:
-        """Evict a pod, or return why the eviction is refused."""
+        """Evict a pod and return None, or return why the eviction is refused."""
         if at in self.cycle.evicted:
             return "gone"
         space = self.cycle.pods.texts[self.cycle.text[at]].namespace
@@ -257,31 +258,31 @@ NodeFit = Annotated[bool, About("Evict only pods whose requests fit another node
 
 
 class OfCycle(RebalancePolicy):
-    """Base of rebalance policies that evict in cycles of the descheduler."""
+    """Base of rebalance policies that run plugins of the descheduler in cycles."""
 
     def cycle(self, snapshot: Snapshot) -> Cycle:
-        """Return the cycle after the turns of all its plugins."""
+        """Run the plugins on a snapshot, and return the state of the cycle."""
         raise NotImplementedError
 
     def decide(self, snapshot: Snapshot) -> Decision:
-        """Return the result of the cycle."""
+        """Run a cycle; return the pods it evicts, and the pods that stay with the reason."""
         return self.cycle(snapshot).decision()
 
     def evict(self, snapshot: Snapshot) -> IntArray:
-        """Return the containers that the cycle evicts."""
+        """Run a cycle; return the positions of the pods it evicts, in order."""
         return self.decide(snapshot).evicted
 
 
 @dataclass(frozen=True, kw_only=True)
 class Plugin(OfCycle):
-    """Base of the rebalance policies that are plugins of the descheduler."""
+    """Base of rebalance policies that are one plugin of the descheduler each."""
 
     reads: ClassVar[frozenset[Reads]] = frozenset({"requests", "placed"})
 
     node_fit: NodeFit = False
 
     def run(self, turn: Turn) -> None:
-        """Evict the pods that the plugin chooses and that are movable."""
+        """Evict the pods of ``chosen`` in order, as far as they are movable and limits allow."""
         full: set[int] = set()
         for at in self.chosen(turn):
             if int(turn.node[at]) in full or not turn.movable(at):
@@ -293,11 +294,11 @@ class Plugin(OfCycle):
                 return
 
     def chosen(self, turn: Turn) -> list[int]:
-        """Return the pods to evict, in order, among those that the evictor lets go."""
+        """Return positions of the pods to evict, in order; all are in ``turn.may``."""
         raise NotImplementedError
 
     def cycle(self, snapshot: Snapshot) -> Cycle:
-        """Return a cycle of this plugin alone, with the default evictor."""
+        """Run this plugin alone, with the default evictor, and return the state of the cycle."""
         cycle = Cycle(snapshot, Limits(per_node=getattr(self, "evictor_limit_node", None)))
         self.run(Turn(cycle, Evictor(node_fit=self.node_fit), type(self).__name__))
         return cycle
@@ -313,19 +314,22 @@ def _pods(snapshot: Snapshot) -> tuple[Pods, IntArray]:
 
 
 def by_rank(rank: FloatArray | IntArray, some: IntArray) -> list[int]:
-    """Return positions in the order of their rank; equal ranks stay in order."""
+    """Return the positions ``some`` sorted by ``rank[position]``; ties keep their order."""
     ordered: list[int] = some[np.argsort(rank[some], kind="stable")].tolist()
     return ordered
 
 
 def owned_by(pod: PodRecord, kinds: Texts) -> bool:
-    """Return whether a pod has an owner of one of these kinds."""
+    """Return whether the kind of an owner of the pod, such as DaemonSet, is in ``kinds``."""
     return any(kind in kinds for kind, _ in pod.owners)
 
 
 def states_of(
     pod: PodRecord, parts: Iterable[str], sorts: Iterable[str] = ("waiting", "terminated")
 ) -> set[str]:
-    """Return phase and reason of a pod, and why containers of some parts wait or ended."""
+    """Return a pod's phase and reason, and the reasons of its containers' states.
+
+    ``parts`` selects kinds of containers, such as init, and ``sorts`` the states.
+    """
     reasons = (pod.states.get(sort, {}).get(part, ()) for sort in sorts for part in parts)
     return {pod.phase, pod.reason, *(one for some in reasons for one in some)} - {""}

@@ -32,17 +32,17 @@ FewNodes = Annotated[
 
 
 def named(thresholds: Thresholds) -> dict[str, float]:
-    """Return thresholds in percent by the full name of the resource."""
+    """Return a mapping of the resource's full name, such as cpu_milli, to percent."""
     return {full_name(name): float(value) for name, value in thresholds}
 
 
 def row(thresholds: Mapping[str, float], resources: Sequence[str]) -> FloatArray:
-    """Return thresholds in percent in the order of the resources; NaN without a threshold."""
+    """Return thresholds in percent as an array by resource; NaN for a resource without one."""
     return np.array([thresholds.get(name, np.nan) for name in resources], dtype=np.float64)
 
 
 def check(field: str, thresholds: Thresholds) -> None:
-    """Raise ParameterError for no threshold at all, or for one outside 0..100."""
+    """Raise ParameterError for thresholds of no resource, or outside 0..100 percent."""
     if not thresholds:
         raise ParameterError(field, f"{field} must name a resource, got none")
     for name, value in thresholds:
@@ -51,7 +51,7 @@ def check(field: str, thresholds: Thresholds) -> None:
 
 
 def check_pair(low: Thresholds, high: Thresholds, *, relative: bool) -> None:
-    """Raise ParameterError if the resources of two thresholds differ, or a low one is above."""
+    """Raise ParameterError if resources differ or, unless ``relative``, a low is above its high."""
     lower, upper = named(low), named(high)
     if set(lower) != set(upper):
         raise ParameterError(
@@ -72,7 +72,7 @@ def check_pair(low: Thresholds, high: Thresholds, *, relative: bool) -> None:
 
 
 def percent_of(used: ArrayLike, capacity: ArrayLike) -> FloatArray:
-    """Return ``used / capacity * 100``; 0 for a capacity of 0, NaN for an unknown value.
+    """Return ``used / capacity * 100``; 0 for a capacity of 0, NaN where either is NaN.
 
     Parameters
     ----------
@@ -86,7 +86,7 @@ def percent_of(used: ArrayLike, capacity: ArrayLike) -> FloatArray:
 
 
 def mean_percent(percent: FloatArray) -> FloatArray:
-    """Return each resource's mean over nodes that report it, (resources,); NaN if no node does."""
+    """Return the mean over nodes of each resource, (resources,); NaN entries do not count."""
     reported = ~np.isnan(percent)
     total, count = np.where(reported, percent, 0.0).sum(axis=0), reported.sum(axis=0)
     return np.asarray(np.divide(total, count, out=np.full(total.shape, np.nan), where=count > 0))
@@ -95,7 +95,7 @@ def mean_percent(percent: FloatArray) -> FloatArray:
 def below(percent: FloatArray, limit: ArrayLike) -> BoolArray:
     """Return the nodes with every resource at or below its limit, shape (nodes,).
 
-    A resource with a limit of NaN is ignored; an unknown use counts as 0.
+    A resource whose limit is NaN is ignored. A percentage of NaN counts as 0.
     """
     return np.asarray(~above(percent, limit))
 
@@ -107,7 +107,7 @@ def above(percent: FloatArray, limit: ArrayLike) -> BoolArray:
 
 
 def by_usage(used: ArrayLike, *, ascending: bool) -> IntArray:
-    """Return positions of nodes in the order of their use, summed over resources as upstream does.
+    """Return node positions sorted by total use, the plain sum over resources, as upstream does.
 
     Millicores, bytes and counts are added without conversion, so that memory decides. Nodes of
     equal use stay in order.
@@ -131,21 +131,22 @@ NodeLimit = Annotated[
 
 @dataclass(frozen=True, kw_only=True)
 class Candidates:
-    """Running containers as the descheduler sees them; shape (containers,) unless stated.
+    """The running containers that ``evictions`` chooses from; arrays of shape (containers, ...).
 
     Parameters
     ----------
     node : int64
+        The container's node as a position in ``View``, -1 for a node that is not listed.
     used : int64, shape (containers, resources), optional
         The use that an eviction takes off the node; None if the source of usage does not say it.
     counted : bool
         Whether the use of the container is known; a container of unknown use is never evicted.
     removable : bool
-        Whether the evictor lets the container go.
+        Whether the evictor allows to evict the container.
     turn : int64
-        Rank of the eviction: lowest priority first, then quality of service, then size.
+        The rank in the order of eviction, 0 first; see ``turns_of``.
     accepted, evict : callable
-        Tests a container when its turn comes, and evicts it.
+        The test before an eviction, and the function that evicts.
     """
 
     node: IntArray
@@ -159,7 +160,7 @@ class Candidates:
 
 @dataclass(frozen=True, kw_only=True)
 class View:
-    """The cluster as a node utilization plugin sees it.
+    """The listed nodes and the running containers, as a node utilization plugin sees them.
 
     Parameters
     ----------
@@ -180,14 +181,14 @@ class View:
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
-    """The source and destination nodes of evictions, and when to stop.
+    """The nodes that ``evictions`` takes containers off, those that may receive them, and limits.
 
     Parameters
     ----------
     sources, destinations : int64
-        Node positions; sources in the order of their turn.
+        Positions of nodes; sources are emptied in this order.
     target : float64, shape (nodes, resources)
-        The use up to which destinations may be filled.
+        The use up to which destinations may be filled, and down to which sources are emptied.
     to_target : bool
         Whether a source is finished when every resource is at or below the target.
     node_limit : int, optional
@@ -205,9 +206,9 @@ class Plan:
 
 
 def target_amounts(capacity: FloatArray, percent: FloatArray) -> FloatArray:
-    """Return a percentage of the capacity as a whole amount, shape (nodes, resources).
+    """Return percentages of capacities as amounts, rounded down, shape (nodes, resources).
 
-    For a percentage of NaN it is the full capacity; for a resource that a node lacks it is 0.
+    A percentage of NaN gives the full capacity. A capacity of NaN gives 0.
     """
     whole = np.nan_to_num(capacity, nan=0.0)
     share = np.trunc(np.nan_to_num(percent, nan=0.0) * 0.01 * whole)
@@ -215,7 +216,7 @@ def target_amounts(capacity: FloatArray, percent: FloatArray) -> FloatArray:
 
 
 def evictions(view: View, plan: Plan) -> IntArray:
-    """Return positions of the containers to evict, in order."""
+    """Evict containers by a plan, and return their positions in order."""
     taken = view.used[plan.destinations]
     budget = (plan.target[plan.destinations] - taken).sum(axis=0)
     pool = view.containers
@@ -296,10 +297,10 @@ METRIC = "MetricResource"
 
 
 def view_of(turn: Turn, thresholds: Iterable[str], *, source: UsageSource) -> View:
-    """The view of a turn: listed nodes, resources with a threshold, and cpu, memory and pods.
+    """Return the view of a turn: its listed nodes, and all placed containers.
 
-    A resource that the cluster lacks is left out. Without the resource pods their number has no
-    limit.
+    The resources are those of ``thresholds``, cpu, memory and pods, as far as the cluster has them.
+    For the source 'prometheus' the only resource is ``METRIC``.
     """
     cycle = turn.cycle
     snapshot, placed = cycle.snapshot, cycle.snapshot.placed
@@ -357,11 +358,11 @@ def _amounts(
 
 
 def turns_of(turn: Turn) -> IntArray:
-    """Return the rank of each pod's eviction, 0 first, shape (placed,).
+    """Return the rank of each pod in the order of eviction, 0 first, shape (placed,).
 
-    The order is by priority, by quality of service, pods without the annotation that prefers no
-    eviction first, and by request, the smallest first. Upstream (SortPodsBasedOnPriorityLowToHigh)
-    does not order pods by request.
+    Pods are sorted by priority, then by quality of service, then those annotated to prefer no
+    eviction last, then by request; low values come first. Upstream
+    (SortPodsBasedOnPriorityLowToHigh) does not order pods by request.
     """
     cycle, base = turn.cycle, slice(len(BASE))
     placed = cycle.snapshot.placed
@@ -380,7 +381,7 @@ def turns_of(turn: Turn) -> IntArray:
 
 
 def acceptance(turn: Turn, listed: IntArray) -> Acceptance:
-    """Return a test whether a pod tolerates all taints of a destination, and is movable."""
+    """Return a test whether a pod is movable and some destination's taints are all tolerated."""
     pods, text = turn.cycle.pods, turn.cycle.text
     taints = pods.taint_count()
 

@@ -40,9 +40,10 @@ from tracekit.policy.view.snapshot import Snapshot
 
 @dataclass(frozen=True, kw_only=True)
 class LowNodeUtilization(Plugin):
-    """Move containers from overused to underused nodes, down to the target or while room lasts.
+    """Evict containers from overused nodes while underused nodes have room below the target.
 
-    The descheduler has no default thresholds; these are the example of its manual.
+    A node is finished when it is not above the target. The descheduler has no default thresholds;
+    these are the example of its manual.
     """
 
     reads: ClassVar[frozenset[Reads]] = frozenset({"requests", "limits", "usage", "placed"})
@@ -86,15 +87,15 @@ class LowNodeUtilization(Plugin):
             )
 
     def run(self, turn: Turn) -> None:
-        """Evict from the nodes of the highest use first."""
+        """Evict containers from overused nodes, the node of the highest use first."""
         names = named(self.thresholds)
         self.evict_from(view_of(turn, names, source=self.usage_source))
 
     def evict_from(self, view: View) -> IntArray:
-        """Return the containers of the view to evict, in order.
+        """Evict containers of the view, and return their positions in order.
 
-        The result is empty if a threshold is about a resource that the metrics server does not
-        report: upstream stops with an error.
+        None is evicted if a threshold is about a resource that the metrics server does not report;
+        upstream stops with an error.
         """
         if self.usage_source == "metrics_server" and self._unmeasured():
             return np.empty(0, dtype=np.int64)
@@ -136,7 +137,7 @@ class LowNodeUtilization(Plugin):
 
 
 def shifted(values: FloatArray, by: FloatArray) -> FloatArray:
-    """Return ``values + by``; a ``by`` of NaN changes nothing, and a value of NaN stays NaN."""
+    """Return ``values + by``, where NaN in ``by`` counts as 0; NaN in ``values`` stays NaN."""
     return np.asarray(values + np.nan_to_num(by, nan=0.0))
 
 
@@ -145,9 +146,10 @@ _FULL = 100.0
 
 @dataclass(frozen=True, kw_only=True)
 class HighNodeUtilization(Plugin):
-    """Drain underused nodes while other nodes have room, behind a placement policy that packs.
+    """Evict containers from underused nodes while the other nodes have room, to empty nodes.
 
-    The descheduler has no default thresholds; these are the example of its manual.
+    Use it with a placement policy that packs. The descheduler has no default thresholds; these are
+    the example of its manual.
     """
 
     reads: ClassVar[frozenset[Reads]] = frozenset({"requests", "limits", "placed"})
@@ -168,7 +170,7 @@ class HighNodeUtilization(Plugin):
         check("thresholds", self.thresholds)
 
     def run(self, turn: Turn) -> None:
-        """Evict from the nodes of the least use first."""
+        """Evict containers from underused nodes, the node of the least use first."""
         names, snapshot = named(self.thresholds), turn.cycle.snapshot
         columns = [snapshot.column(name) for name in names]
         requests = [snapshot.placed.request[:, at] > 0 for at in columns if at is not None]
@@ -176,7 +178,7 @@ class HighNodeUtilization(Plugin):
         self.evict_from(view_of(turn, names, source="requests"), requests_one)
 
     def evict_from(self, view: View, requests_one: BoolArray) -> IntArray:
-        """Return the containers of the view to evict, in order.
+        """Evict containers of the view, and return their positions in order.
 
         Parameters
         ----------
@@ -203,12 +205,12 @@ class HighNodeUtilization(Plugin):
 
 @dataclass(frozen=True, kw_only=True)
 class LoadSpread(RebalancePolicy):
-    """Bring every node to within a margin of the mean load, with few moves.
+    """Evict containers until each node's load is at most a margin above the mean load.
 
-    A rule of this project, to compare with the descheduler's rules, which consider levels and not
-    the spread. The node of the highest load comes first. From each node the largest container that
-    does not take the node below the mean is evicted, and so on until the node is within the margin,
-    the room below the mean on other nodes is used up, or ``moves_max`` is reached.
+    This rule of tracekit is a comparison for the descheduler's rules, which use fixed levels. Nodes
+    come in falling order of load. From each node the largest container is evicted that neither
+    takes the node below the mean nor exceeds the room below the mean on other nodes. This repeats
+    until the node is within the margin. At most ``moves_max`` containers are evicted.
     """
 
     reads: ClassVar[frozenset[Reads]] = frozenset({"requests", "usage", "placed"})
@@ -224,7 +226,7 @@ class LoadSpread(RebalancePolicy):
     moves_max: Annotated[int, About("The most evictions at a time.", minimum=0)] = 100
 
     def metric_samples(self) -> int:
-        """Return the number of samples whose mean is a load."""
+        """Return the number of newest samples whose mean is a node's load."""
         return self.samples
 
     def evict(self, snapshot: Snapshot) -> IntArray:
@@ -252,7 +254,7 @@ class LoadSpread(RebalancePolicy):
 
 
 def excess_of(load_fraction: FloatArray, capacity: FloatArray) -> FloatArray:
-    """Return each node's use above the cluster's mean load; 0 for a node without a sample."""
+    """Return each node's use minus mean load times capacity, (nodes,); 0 without a sample."""
     measured = ~np.isnan(load_fraction)
     load = np.where(measured, load_fraction, 0.0) * capacity
     level = load.sum() / max(float(capacity[measured].sum()), 1.0)

@@ -17,11 +17,12 @@ from tracekit.policy.view.pods import PodRecord
 
 @dataclass(frozen=True, kw_only=True)
 class RemoveDuplicates(Plugin):
-    """Evict containers of one owner and the same images from nodes with more than an even share.
+    """Evict duplicates, i.e. containers of one owner and the same images, above an even share.
 
-    The share is over the nodes that selectors and taints leave open, rounded up. Upstream does not
-    say which duplicates go; here those of the lowest priority do. Where no owner is recorded the
-    service counts as the owner; containers of an unknown service stay.
+    The share of a node is the number of duplicates over the number of nodes that selectors and
+    taints leave open, rounded up. Upstream does not say which duplicates go; here those of the
+    lowest priority do. Where no owner is recorded the service counts as the owner; containers of an
+    unknown service stay.
     """
 
     source: ClassVar[str] = "descheduler @7d2b28bf removeduplicates (RemoveDuplicates)"
@@ -70,10 +71,10 @@ class RemoveDuplicates(Plugin):
 
 @dataclass(frozen=True, kw_only=True)
 class RemoveFailedPods(Plugin):
-    """Evict failed pods of some age, node by node.
+    """Evict pods in phase Failed from a minimum age on, node by node.
 
-    A failed pod holds nothing of its node and departs when the store says so: a replay has seldom
-    one to evict.
+    A failed pod takes no resources of its node and leaves at its recorded departure, so a replay
+    seldom has one to evict.
     """
 
     source: ClassVar[str] = "descheduler @7d2b28bf removefailedpods (RemoveFailedPods)"
@@ -103,7 +104,7 @@ class RemoveFailedPods(Plugin):
 class RemovePodsHavingTooManyRestarts(Plugin):
     """Evict pods whose containers restarted often, node by node, the most restarts first.
 
-    Restarts are those of the ingested pod list; a pod that was evicted before has none.
+    Restarts are those of the ingested pod list. A pod that was evicted and placed anew has none.
     """
 
     source: ClassVar[str] = (

@@ -22,10 +22,10 @@ from tracekit.policy.rebalance._utilization import turns_of
 
 @dataclass(frozen=True, kw_only=True)
 class RemovePodsViolatingNodeAffinity(Plugin):
-    """Evict pods whose node does not meet their node affinity, if they fit a node.
+    """Evict pods whose node violates their node affinity, if a listed node can run them.
 
-    First come pods whose required affinity is violated, then pods that prefer another node, each
-    node by node.
+    First come pods whose required affinity is violated, node by node. Pods whose preferred affinity
+    another node meets better come next, node by node.
     """
 
     source: ClassVar[str] = (
@@ -36,7 +36,7 @@ class RemovePodsViolatingNodeAffinity(Plugin):
     preferred: Annotated[bool, About("Whether preferred affinity counts.")] = False
 
     def chosen(self, turn: Turn) -> list[int]:
-        """Return the pods with a violated requirement, then those with a better node."""
+        """Return pods with a violated required affinity, then pods that prefer another node."""
         pods = self._where(turn, self._misplaced) if self.required else []
         pods += self._where(turn, self._better_off) if self.preferred else []
         return list(dict.fromkeys(pods))
@@ -99,7 +99,7 @@ class RemovePodsViolatingInterPodAntiAffinity(Plugin):
     )
 
     def run(self, turn: Turn) -> None:
-        """Evict one pod after another: an evicted pod violates no anti-affinity any more."""
+        """Evict pods one at a time, as each eviction may end violations of other pods."""
         remaining = turn.seen.copy()
         full: set[int] = set()
         for at in np.lexsort((turns_of(turn), turn.node)).tolist():
@@ -157,10 +157,10 @@ class _Constraint:
 
 @dataclass(frozen=True, kw_only=True)
 class RemovePodsViolatingTopologySpreadConstraint(Plugin):
-    """Evict containers from the largest domains until all domains are within the skew.
+    """Evict containers from the largest domains until domains differ by at most the allowed skew.
 
-    Constraints are those that pods state; where no pods are recorded, each service is spread over
-    zones with a skew of 1. Use it behind a placement policy that spreads, for example
+    Constraints are those that pods state. Where no pods are recorded, each service is spread over
+    zones with a skew of 1. Use it with a placement policy that spreads, for example
     pod_topology_spread. As upstream's code does, and against upstream's comment, the pod of the
     highest priority is evicted first.
     """
