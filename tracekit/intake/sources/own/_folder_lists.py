@@ -52,12 +52,12 @@ _DOCUMENTS: Mapping[str, Mapping[str, tuple[Any, str]]] = {
 
 
 def in_form(frame: pl.DataFrame, table: str) -> list[Rule]:
-    """Return rules by which columns must hold numbers within bounds, or JSON of their type."""
+    """Return rules: numbers within their bounds, and JSON of the type that its column needs."""
     return [*_numbers(frame, table), *_documents(frame, table)]
 
 
 def without_wrong_numbers(frame: pl.DataFrame, table: str) -> tuple[pl.DataFrame, list[Broken]]:
-    """Set wrong optional numbers to NULL; return the frame, and a reject for each row with one."""
+    """Set wrong optional numbers to NULL; return all rows, and a reject for each changed row."""
     may_lack = {column.name for column in all_tables()[table].columns if not column.required}
     rules = [
         replace(one, expected=f"{one.expected}; the row is kept without it")
@@ -109,10 +109,7 @@ _LISTING = {"containers": "arrival_ms", "container": "time_ms"}
 def valid_containers(
     frame: pl.DataFrame, nodes: Listed | None
 ) -> tuple[pl.DataFrame, list[Broken]]:
-    """Return the valid rows of the file ``containers``, and the rejects.
-
-    A row with an unreadable size or time becomes one reject, and its container is not valid.
-    """
+    """Return the valid rows of the file ``containers``, and a reject for each other row."""
     rules = undated(frame, ("arrival_ms", "departure_ms"))
     rules += no_numbers(frame, ("arrival_ms", "departure_ms", "cpu_milli", "memory_bytes"))
     rules += [*unknown(frame, "node", nodes), *ended_early(frame)]
@@ -122,10 +119,10 @@ def valid_containers(
 
 
 def listed_containers(opened: Opened) -> Listed | None:
-    """Return the valid containers that the store and the files of this ingest list.
+    """Return the containers with a valid row in the store or in a file of this ingest.
 
-    None if there is no list. For a file that is in the store already, the containers of the store
-    count.
+    None if neither has a list of containers. For a file that was ingested before, the containers in
+    the store count instead.
     """
     named: dict[str, list[pl.Series]] = {}
     stay = []
@@ -183,9 +180,10 @@ _FORMS: Mapping[str, str] = {"nodes": "node", "node": "node", "node_resource": "
 
 
 def valid_nodes(frame: pl.DataFrame, table: str) -> tuple[pl.DataFrame, list[Broken]]:
-    """Return the valid rows about nodes, and the rejects.
+    """Return the valid rows of a file about nodes, and the rejects.
 
-    A wrong price is a reject, but its row stays without the price.
+    A row with a wrong optional number, such as a price, stays without it and becomes a reject as
+    well.
     """
     numbered, every = without_wrong_numbers(frame, table)
     rules = [*undated(numbered, ("time_ms",)), *in_form(numbered, table)]
@@ -194,7 +192,7 @@ def valid_nodes(frame: pl.DataFrame, table: str) -> tuple[pl.DataFrame, list[Bro
 
 
 def timed(frame: pl.DataFrame) -> pl.DataFrame:
-    """Return the rows with a time in ms; rows of a file without times get time 0."""
+    """Return the rows with ``time_ms``; it is 0 for all rows if the file has no such column."""
     return (
         frame
         if "time_ms" in frame.columns
@@ -203,7 +201,7 @@ def timed(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def listed_nodes(opened: Opened) -> Listed | None:
-    """Return the valid nodes that the store and files of this ingest list; None without a list."""
+    """Return the nodes with a valid row in the store or a file of this ingest; None if no list."""
     return with_stored(opened, _nodes_beside(opened), "node")
 
 
@@ -222,7 +220,7 @@ def _nodes_beside(opened: Opened) -> pl.Series | None:
 
 
 def listed_places(opened: Opened) -> Places:
-    """Return the node of each container that the store and the files beside this one list."""
+    """Return the node of each container that the store or a file of this ingest lists."""
     nodes = listed_nodes(opened)
     stored = [opened.stored["container"]] if "container" in opened.stored else []
     return Places(
@@ -246,7 +244,11 @@ def _node_ids(frame: pl.DataFrame) -> pl.Series:
 
 
 def lives_beside(opened: Opened) -> pl.DataFrame | None:
-    """Return the first arrival and last departure of each container of the files beside."""
+    """Return the first arrival and the last departure of each container in ms; None without a list.
+
+    They come from the files ``containers`` of this ingest, in the columns ``container`` and
+    ``LIVES``. The departure is infinite if it is not stated.
+    """
     parts = []
     for file in opened.beside.get("containers", ()):
         for frame, _ in named_frames(file, "container", needed=("container", "arrival_ms")):

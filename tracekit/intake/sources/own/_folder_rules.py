@@ -45,7 +45,11 @@ LABEL = "label_"
 
 @dataclass(frozen=True, kw_only=True)
 class Measure:
-    """A column with amounts of a resource; ``per_unit`` amounts are one ``unit``."""
+    """A column of a user's table with amounts of a resource.
+
+    ``unit`` is the unit in the store; ``per_unit`` is the number in the column that makes one unit,
+    as 1000 for ``cpu_milli`` (cores).
+    """
 
     column: str
     resource: str
@@ -59,10 +63,10 @@ def columns_of(table: str) -> set[str]:
 
 
 def further(frame: pl.DataFrame, others: set[str]) -> tuple[list[Measure], list[str]]:
-    """Return the columns with amounts, and the columns with labels.
+    """Divide the columns that are not in ``others`` into columns of amounts and columns of labels.
 
-    A column whose name has a unit or a common resource holds amounts. Another column holds labels
-    where most of its values are texts, else amounts.
+    A column named after a unit or a common resource holds amounts. A column named ``label_*`` holds
+    labels. Any other column holds labels if most of its values are texts, else amounts.
     """
     measures, labels = [], []
     for name in frame.columns:
@@ -121,10 +125,10 @@ _BASE, _TIMES, _PER = "base\0", "times\0", "per\0"
 
 
 class Measured:
-    """Converts the amounts of a table to the units of the store.
+    """A converter of the amounts in the rows of one table to the units of the store.
 
-    A resource without a unit of the store (a GPU, an extended resource) has the unit that is stated
-    first: by the store, by an earlier file, or by an earlier row.
+    Of a resource for which the store knows no unit (a GPU, an extended resource), the first unit
+    counts that the store, an earlier file or an earlier row states. Another unit is wrong.
     """
 
     def __init__(self, opened: Opened, table: str) -> None:
@@ -137,7 +141,7 @@ class Measured:
                 self._note(resource, unit, where)
 
     def apart(self, frame: pl.DataFrame) -> tuple[pl.DataFrame, list[Broken]]:
-        """Return the rows in the units of the store, and a reject for each row in a wrong unit."""
+        """Return the rows, converted, and a reject for each row in a wrong unit."""
         if not self._columns or not set(_PAIR) <= set(frame.columns):
             return frame, []
         rules = [rule for pair in _pairs(frame) if (rule := self._broken(*pair)) is not None]
@@ -173,7 +177,7 @@ def _pairs(frame: pl.DataFrame) -> Iterator[tuple[str, str]]:
 
 
 def check_units(opened: Opened, measures: Sequence[Measure]) -> None:
-    """Raise TracekitError where a column is in another unit than the store has for its resource."""
+    """Raise TracekitError if a column has another unit than the store has for its resource."""
     own = {one.resource.removesuffix(LIMIT): one for one in measures}
     for _, resource, unit in _in_store(opened):
         measure = own.get(resource)
@@ -265,7 +269,7 @@ _STORED = "the files beside or of the store"
 
 @dataclass(frozen=True)
 class Listed:
-    """The ids that a column may have.
+    """The ids of nodes or containers to which other rows may refer.
 
     ``owner`` names the files that list the ids, for messages. ``rejected`` has, by file, the ids of
     rejected rows.
@@ -277,7 +281,7 @@ class Listed:
 
 
 def with_stored(opened: Opened, ids: pl.Series | None, entity: str) -> Listed | None:
-    """Return the ids that these files or the store list; None if neither lists any."""
+    """Return ``ids`` and the ids in the store together; None if there are neither."""
     path = opened.stored.get(f"{entity}_ids")
     if path is None:
         return None if ids is None else Listed(ids)
@@ -287,9 +291,9 @@ def with_stored(opened: Opened, ids: pl.Series | None, entity: str) -> Listed | 
 
 
 def unknown(frame: pl.DataFrame, column: str, listed: Listed | None) -> list[Rule]:
-    """Return rules by which a column must hold listed ids.
+    """Return rules: the ids of a column must be among the listed ones.
 
-    No rules if ``listed`` is None, or if the frame lacks the column.
+    There is no rule if ``listed`` is None, or if the frame lacks the column.
     """
     if listed is None or column not in frame.columns:
         return []
@@ -310,10 +314,7 @@ def unknown(frame: pl.DataFrame, column: str, listed: Listed | None) -> list[Rul
 
 
 def ended_early(frame: pl.DataFrame) -> list[Rule]:
-    """Return the rule by which a container must depart after its arrival.
-
-    No rule if the frame has no departures.
-    """
+    """Return the rule that a container departs after it arrives; none without departures."""
     if "departure_ms" not in frame.columns:
         return []
     arrival, departure = (
@@ -323,10 +324,10 @@ def ended_early(frame: pl.DataFrame) -> list[Rule]:
 
 
 def with_lives(frame: pl.DataFrame, lives: pl.DataFrame | None) -> tuple[pl.DataFrame, list[Rule]]:
-    """Add arrival and departure of each sample's container; return rules for the samples' times.
+    """Add the arrival and departure of each sample's container; return also rules for its time.
 
-    By the rules, a sample must lie between the two times. The times are the columns ``LIVES``, NULL
-    if no file of this ingest lists the container.
+    By the rules, a sample must lie between the two times, both included. The added columns are
+    ``LIVES``, in ms; NULL if no file of this ingest lists the container.
     """
     if lives is None or not {"container", "time_ms"} <= set(frame.columns):
         return frame.with_columns(pl.lit(None, pl.Float64).alias(one) for one in LIVES), []
@@ -354,12 +355,12 @@ def with_lives(frame: pl.DataFrame, lives: pl.DataFrame | None) -> tuple[pl.Data
 
 
 def no_numbers(frame: pl.DataFrame, columns: Sequence[str]) -> list[Rule]:
-    """Return rules by which those of these columns that are texts must hold numbers."""
+    """Return rules: those of these columns that hold texts must hold numbers or NULL."""
     return numbers(*(one for one in columns if frame.schema.get(one) == pl.String))
 
 
 def no_amounts(columns: Sequence[str]) -> list[Rule]:
-    """Return rules by which numbers of these columns must be amounts that a machine may have."""
+    """Return rules: values must be finite, 0 or more, and at most ``most_of`` of the column."""
     rules = []
     for one in columns:
         value = pl.col(one).cast(pl.Float64, strict=False)
@@ -375,7 +376,10 @@ def no_amounts(columns: Sequence[str]) -> list[Rule]:
 
 
 def most_of(column: str) -> int | None:
-    """Return the most that a machine may have, in a column's unit; None without a limit."""
+    """Return the largest credible value of a column, by the unit in its name; None without a limit.
+
+    ``cpu_milli`` may be up to a million cores, ``memory_bytes`` up to an EiB.
+    """
     return next((most for end, most in _MOST_OF_A_MACHINE.items() if column.endswith(end)), None)
 
 

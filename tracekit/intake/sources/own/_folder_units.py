@@ -46,7 +46,7 @@ _NOTHING_TAKEN = "nothing of the file was taken in"
 
 
 def sizes_of_nodes(opened: Opened) -> Mapping[str, Mapping[str, float]]:
-    """Return cores and bytes of each node of the store and of the ingested file of nodes."""
+    """Return the cores and bytes of each node, from the store and the file ``nodes``."""
     return {**opened.stored_sizes, **_sizes_of_nodes(opened)}
 
 
@@ -72,7 +72,11 @@ def _amount(column: str) -> pl.Expr:
 
 
 def check_steps(name: str, frame: pl.DataFrame, entity: str) -> None:
-    """Raise TracekitError for samples less than a second apart, or after the year 2200."""
+    """Raise TracekitError if times seem not to be in ms.
+
+    That is so if the samples of an entity are usually less than a second apart, or if most times
+    are after the year 2200.
+    """
     if not {entity, "time_ms"} <= set(frame.columns):
         return
     times = frame.select(entity, pl.col("time_ms").cast(pl.Float64, strict=False)).drop_nulls()
@@ -95,7 +99,7 @@ def check_steps(name: str, frame: pl.DataFrame, entity: str) -> None:
 
 
 def check_arrivals(name: str, frame: pl.DataFrame) -> None:
-    """Raise TracekitError for arrivals in seconds, micro- or nanoseconds since 1970."""
+    """Raise TracekitError if arrivals seem to be in seconds, micro- or nanoseconds since 1970."""
     times = frame["arrival_ms"].cast(pl.Float64, strict=False).drop_nulls()
     _check_epoch(name, "arrival_ms", times)
     low, high = _SINCE_1970_S
@@ -134,9 +138,9 @@ def check_node_sizes(name: str, frame: pl.DataFrame) -> None:
 
 
 def check_requests(opened: Opened) -> None:
-    """Raise TracekitError for requests in another unit than their column states.
+    """Raise TracekitError if requests seem to be in another unit than their columns' names say.
 
-    The largest request of all containers decides, because single requests may be small.
+    All requests are judged together, because single requests may be small.
     """
     requests = pl.concat([pl.DataFrame(schema=_REQUESTS), *_requests(opened)])
     _check_fractions(opened.name, requests)

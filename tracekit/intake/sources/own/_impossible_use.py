@@ -82,7 +82,7 @@ def possible(
     cpu: _Stated = CORES,
     places: Places | None = None,
 ) -> Iterator[Batch | Broken]:
-    """Pass on rows, and replace each value that its node could not give by a reject.
+    """Yield what ``read`` yields, with a reject in place of each use that its node cannot provide.
 
     Parameters
     ----------
@@ -91,15 +91,15 @@ def possible(
     nodes : mapping of str to mapping of str to float
         The cores and bytes (``cpu``, ``memory``) of each known node.
     cpu : (str, float)
-        The unit of CPU in the file, and the number of them in a core.
+        The unit of CPU in the file, and how many of it make a core.
     places : Places, optional
         The node of each container.
 
     Raises
     ------
     TracekitError
-        When most values are above the size of their node, when most sums are above the size of
-        their node or of all nodes, and when most memory is less than a process takes.
+        If the unit of the file seems wrong: when most values, or most sums at one time, are above
+        the size of their node or of all nodes, or when most memory is less than a process takes.
     """
     rooms = {what: _Room(nodes, places, what) for what in _UNITS}
     sums: dict[tuple[str, str], _Sum] = {}
@@ -263,7 +263,7 @@ def _likely(stated: _Stated, most: float, largest: float) -> str:
 
 
 def check_times(name: str, times: np.ndarray, *, in_seconds: bool) -> None:
-    """Raise TracekitError for times that are not in seconds, or not in ms, since 1970."""
+    """Raise TracekitError if times seem not to be in seconds (or else in ms) since 1970."""
     # a median takes ten times as long as these
     least, most = float(times.min()), float(times.max())
     right = most < SECONDS_UP_TO if in_seconds else least >= SECONDS_UP_TO or most < _SECONDS_FROM

@@ -40,13 +40,13 @@ _AROUND = "data"
 
 
 class Item(NamedTuple):
-    """One item; ``number`` counts from 1.
+    """One item of a JSON file, as ``items`` yields it; ``number`` counts from 1.
 
     Parameters
     ----------
     around : dict
-        The members of the document before the list of the item; empty for an item that is a
-        whole document.
+        The members of the document before the list of the item; empty for an item that is a whole
+        document.
     """
 
     number: int
@@ -56,12 +56,12 @@ class Item(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Cut:
-    """A place where the text is no JSON, or ends too early.
+    """A fault in a JSON file: from here the text is no JSON, or it ends too early.
 
     Parameters
     ----------
     last : bool
-        Whether the rest of the file is lost.
+        Whether nothing after the fault can be read.
     """
 
     number: int
@@ -75,22 +75,21 @@ class _WrongError(Exception):
 
 
 def items(opened: Opened, *, beside: list[dict[str, Any]] | None = None) -> Iterator[Item | Cut]:
-    """Yield the items of a file.
+    """Yield the items of a file of JSON documents, and a ``Cut`` for each broken document.
 
-    Items are the elements of ``items``, ``data``, ``data.result`` or of an array. A document
-    without such a list is one item. After a broken document, reading goes on with the next line
-    that begins a document.
+    Items are the elements of the list ``items``, ``data`` or ``data.result`` of a document, or of
+    an array. A document without such a list is one item. After a broken document, reading goes on
+    with the next line that begins a document.
 
     Parameters
     ----------
     beside : list of dict, optional
-        Gets, for each document, the members that are no such list.
+        Gets, for each document, its members except this list.
 
     Raises
     ------
     TracekitError
-        For a list that is cut off or broken, and for a single broken document: the rest of the
-        file is lost.
+        For a broken list, and for a broken document if it is the only one.
     """
     for item in pieces(opened, beside=beside):
         if isinstance(item, Cut) and item.last:
@@ -102,10 +101,7 @@ def items(opened: Opened, *, beside: list[dict[str, Any]] | None = None) -> Iter
 
 
 def pieces(opened: Opened, *, beside: list[dict[str, Any]] | None = None) -> Iterator[Item | Cut]:
-    """Yield the items of a file as ``items`` does, but raise no error for a lost rest of the file.
-
-    Instead, the last item is a ``Cut``.
-    """
+    """Yield the items of a file as ``items`` does, but a last ``Cut`` instead of an error."""
     with opened.stream() as stream:
         buffered = cast("BinaryIO", stream)
         text = _Text(io.TextIOWrapper(buffered, encoding="utf-8-sig", errors="replace"))
@@ -127,7 +123,7 @@ def pieces(opened: Opened, *, beside: list[dict[str, Any]] | None = None) -> Ite
 
 
 def first_members(head: Head) -> dict[str, Any]:
-    """Return the members of a file's first document that the start of the file holds.
+    """Return the members of a file's first document, as far as ``head`` reaches.
 
     A list or an object is replaced by an empty one.
     """

@@ -61,16 +61,16 @@ class _One:
 
 @dataclass(kw_only=True)
 class Listing:
-    """The nodes and pods of one file.
+    """The nodes and pods of one file that kubectl printed, kept to compare it with other files.
 
     Attributes
     ----------
     alone : bool
-        Whether the file is the only one; then only ended pods are held.
+        Whether the ingest has no other such file; then ``held`` has the ended pods only.
     time_ms : int
         The latest time that any object states; 0 without any time.
     lists : bool
-        Whether the file is a whole list: no page of a list and no log of a watch.
+        Whether the file is a complete list: neither a page of a longer list nor a watch log.
     """
 
     name: str
@@ -80,7 +80,7 @@ class Listing:
     held: dict[Key, _One] = field(default_factory=dict)
 
     def note(self, thing: Thing) -> None:
-        """Take an object of the file."""
+        """Record an object of the file."""
         self.lists &= thing.listed
         meta = thing.value["metadata"]
         self.time_ms = max(self.time_ms, latest_ms(thing.value) or 0)
@@ -101,7 +101,7 @@ class Listing:
         )
 
     def of_one_cluster(self, other: Listing) -> bool:
-        """Return whether both files hold a common object or service.
+        """Return whether both files have an object or a service in common.
 
         Two lists of one cluster that were chosen by different labels have nothing in common.
         """
@@ -113,16 +113,16 @@ class Listing:
 
 @dataclass(kw_only=True)
 class Together:
-    """The objects of several files.
+    """The objects of several files of one ingest, as ``together`` combines them.
 
     Attributes
     ----------
     last : dict
         The latest file that holds each object.
     left_ms : dict
-        The time at which each object left, for objects that a later list lacks.
+        When each object that a later list lacks left the cluster, in ms.
     differs : dict
-        By file and pod: the difference to the sizes in a later file.
+        By file and pod: how its sizes differ from those in a later file, as a text.
     earlier : dict
         The states of a node in earlier files, in order of time.
     """
@@ -133,12 +133,12 @@ class Together:
     earlier: dict[Key, list[Thing]] = field(default_factory=dict)
 
     def taken_from(self, key: Key, name: str) -> bool:
-        """Return whether this file gives the rows of an object."""
+        """Return whether this file gives the rows of an object: the latest file with the object."""
         return self.last.get(key, name) == name
 
 
 def together(some: Iterable[Listing]) -> Together:
-    """Combine files in order of their times, and of their names where times are equal."""
+    """Combine files in order of ``time_ms``, then of their names."""
     listings = sorted(some, key=lambda one: (one.time_ms, one.name))
     all_files = Together()
     for at, listing in enumerate(listings):
@@ -214,10 +214,10 @@ _PLACE = ("time_ms", "line")
 
 
 def changed(before: Rows, after: Rows, thing: Thing) -> Rows:
-    """Return the rows of a node with the changes of a later event, from the time of the event on.
+    """Return the rows of a node with those of a later event added, from the time of the event on.
 
-    The time of an event is the latest time that its object states. An event without a later time
-    than the last row replaces the last row. A lost resource becomes 0.
+    The time of an event is the latest time that its object states. If it is not later than the last
+    row, the last row is replaced. A resource that the event lacks becomes 0.
     """
     time = latest_ms(thing.value) or 0
     nodes = _with(before["node"], after["node"][:1], time) + after["node"][1:]
@@ -233,9 +233,9 @@ def changed(before: Rows, after: Rows, thing: Thing) -> Rows:
 
 
 def dated(rows: Rows, thing: Thing) -> Rows:
-    """Return the rows of a listed node, with a further row from the time of its cordon on.
+    """Return the rows of a listed node, with a second row from the time of its cordon on.
 
-    A node that states no such time is cordoned from the beginning. Its other taints hold from the
+    A node that states no such time is cordoned from the beginning. Other taints also hold from the
     beginning, because a replay takes the taints at the first use.
     """
     nodes = rows.get("node") or []
@@ -270,7 +270,7 @@ def _since_ms(node: Mapping[str, Any], taint: Mapping[str, Any]) -> int:
 
 
 def over_lists(states: Sequence[tuple[Thing, Rows]]) -> Rows:
-    """Combine the rows of a node in several lists; each list holds from its time on.
+    """Combine the rows of a node from several lists; each list holds from its time on.
 
     Parameters
     ----------

@@ -38,7 +38,7 @@ Key = tuple[str, str]
 
 @dataclass(kw_only=True, slots=True)
 class Thing:
-    """An object of the cluster.
+    """An object that kubectl printed, such as a node or a pod.
 
     Parameters
     ----------
@@ -51,14 +51,14 @@ class Thing:
     listed : bool
         Whether the object is in a list that is no page of a longer list.
     life : int, optional
-        In a record without uids: the number of the life under its name, from 1.
+        In a record without uids: which of the pods that successively had the name, from 1.
 
     Attributes
     ----------
     name : str
-        The name, with the namespace in front.
+        ``namespace/name``; for a node the name alone.
     uid : str
-        The uid; empty where none is stated.
+        The uid; ``life-`` and the number if only ``life`` is given; else empty.
     key : (str, str)
         The kind, and the uid or the name: unique for each object.
     """
@@ -116,14 +116,15 @@ def holds_measurements(head: Head) -> bool:
 
 
 def things(opened: Opened, *, as_far_as_whole: bool = False) -> Iterator[Thing | Cut]:
-    """Yield the objects of the kinds that rows need; other kinds are passed over.
+    """Yield the nodes, pods, groups, budgets and volumes of a file; skip other kinds.
 
-    A document that is no object of Kubernetes is a Cut, and so is the end of a watch by an error.
+    A document that is no object of Kubernetes gives a ``Cut``, and so does the error that ends a
+    watch.
 
     Parameters
     ----------
     as_far_as_whole : bool
-        Whether a list that breaks off is a Cut, and no error.
+        Whether a list that breaks off ends in a ``Cut`` instead of an error.
 
     Raises
     ------
@@ -182,7 +183,7 @@ def _refused(name: str, status: Mapping[str, Any]) -> TracekitError:
 
 
 def check_not_empty(opened: Opened) -> None:
-    """Raise TracekitError for a file without nodes, pods and broken objects."""
+    """Raise TracekitError for a file that has no node, no pod and no broken object."""
     if not any(isinstance(one, Cut) or one.kind in ("Node", "Pod") for one in things(opened)):
         raise TracekitError(
             f"{opened.name}: the list has neither nodes nor pods: wrong context or rights?",
@@ -204,8 +205,8 @@ def _watch_ended(number: int, status: object) -> Cut:
 def last_change_ms(thing: Thing) -> int:
     """Return the latest time that an object states, in ms since 1970.
 
-    A deleted object of a watch may state no deletion; then the latest time of the watch so far
-    counts too. Raises ValueError for an object without any time.
+    For a DELETED event without a deletion time, times of earlier events of the watch count too.
+    Raises ValueError without any time.
     """
     times = [latest_ms(thing.value)]
     if thing.event == "DELETED" and not thing.value["metadata"].get("deletionTimestamp"):
@@ -296,14 +297,14 @@ def _by_shape(value: dict[str, Any]) -> str:
 
 @dataclass(kw_only=True)
 class Volumes:
-    """The volumes and devices that kubectl printed, and the claim of each volume."""
+    """A lookup of the volumes and devices of pods; ``note`` records what kubectl printed."""
 
     _devices: dict[str, Terms] = field(default_factory=dict)
     _terms: dict[str, Terms] = field(default_factory=dict)
     _bound: dict[str, str] = field(default_factory=dict)
 
     def note(self, value: Mapping[str, Any]) -> None:
-        """Take a volume, a claim of a volume, or a claim of devices."""
+        """Record a PersistentVolume, a PersistentVolumeClaim or a ResourceClaim."""
         meta, spec = value["metadata"], value.get("spec") or {}
         if value.get("kind") == DEVICES:
             allocated = ((value.get("status") or {}).get("allocation") or {}).get("nodeSelector")
@@ -321,7 +322,8 @@ class Volumes:
     def of(self, pod: Mapping[str, Any]) -> tuple[list[Terms], bool]:
         """Return the node terms of a pod's volumes and devices, and whether a volume is unknown.
 
-        A volume that every node reaches has no terms. Devices have the terms of their allocation.
+        Each volume or device has a list of alternatives, each a list of requirements on a node. A
+        volume that every node reaches is left out.
         """
         devices = [self._devices.get(one) for one in _device_claims(pod)]
         names = [self._bound.get(one, "") for one in _claims(pod)]
@@ -330,7 +332,10 @@ class Volumes:
 
 
 def reached(alternatives: Sequence[Sequence[Any]], volumes: Sequence[Terms]) -> list[list[Any]]:
-    """Return the alternatives of a selector, each with a term of every volume."""
+    """Return every combination of an alternative of a selector with one term of each volume.
+
+    The requirements of a combination are those of all its parts.
+    """
     combined = [list(one) for one in alternatives] or [[]]
     for terms in volumes:
         combined = [[*one, *term] for one in combined for term in terms]

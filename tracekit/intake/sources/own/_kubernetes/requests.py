@@ -30,11 +30,14 @@ _UNITS = {"cpu": "cores", "memory": "bytes", "disk": "bytes"}
 
 
 class QuantityError(ValueError):
-    """A text is no quantity."""
+    """The error that a text is no quantity of Kubernetes."""
 
 
 def resource(name: str) -> str:
-    """Return the store's name of a resource; an extended resource keeps its name."""
+    """Return the store's name of a resource, such as ``gpu`` for ``nvidia.com/gpu``.
+
+    A resource without such a name keeps its own.
+    """
     return _NAMES.get(name, name)
 
 
@@ -43,13 +46,13 @@ _LARGEST = 2.0**63
 
 
 def unit(name: str) -> str:
-    """Return the unit of a resource, by its name in the store."""
+    """Return the store's unit of a resource: ``cores``, ``bytes`` or ``count``."""
     return _UNITS.get(name, "bytes" if name.startswith("hugepages") else "count")
 
 
 @functools.lru_cache(maxsize=1 << 16)
 def amount(quantity: str) -> float:
-    """Parse a quantity of Kubernetes, as ``100m`` or ``2Gi``, into cores, bytes or pieces.
+    """Parse a quantity of Kubernetes: ``100m`` gives 0.1, ``2Gi`` gives 2 * 2**30.
 
     Raises QuantityError for another text, and for a quantity beyond 2**63.
     """
@@ -98,10 +101,10 @@ def effective(
 
 
 class Fixed(NamedTuple):
-    """The parts of a request of one resource that a replay must not change.
+    """The parts of a pod's request for one resource that a replay with other sizes must not change.
 
-    ``init`` is the peak of the init containers. ``own_request`` and ``own_limit`` are those of the
-    containers alone.
+    ``init`` is the peak of the init containers. ``own_request`` and ``own_limit`` are the sums of
+    the containers and sidecars, without ``init`` and ``overhead``.
     """
 
     init: float | None
@@ -111,10 +114,10 @@ class Fixed(NamedTuple):
 
 
 def fixed(spec: Mapping[str, Any], status: object = None) -> dict[str, Fixed]:
-    """Return the peak of init containers and the overhead of a pod, for each resource.
+    """Return the fixed parts of a pod's request, by resource, where it has a peak or an overhead.
 
-    The request of the pod is the larger of the containers' sum and this peak, plus the overhead. A
-    resource in ``spec.resources`` has no peak. A resource without peak and overhead is absent.
+    The request of the pod is the larger of the containers' sum and the peak of the init containers,
+    plus the overhead. A resource in ``spec.resources`` has no peak.
 
     Raises QuantityError for a wrong quantity.
     """
@@ -140,7 +143,7 @@ def _limits_of(spec: Mapping[str, Any], added: Amounts) -> Amounts:
 
 
 class Sizes(NamedTuple):
-    """The sizes of a pod, in columns of ``container_resource`` and of ``fixed_request``.
+    """The sizes of a pod, as rows of the tables ``container_resource`` and ``fixed_request``.
 
     ``wrong`` is the first impossible amount, as ``wrong_amount`` returns it.
     """
@@ -151,7 +154,7 @@ class Sizes(NamedTuple):
 
 
 def sizes_of(spec: bytes, status: object = None) -> Sizes:
-    """Compute the sizes of a pod, once for all pods of equal spec and status.
+    """Return the sizes of a pod; they are cached by spec and status.
 
     Parameters
     ----------
@@ -242,9 +245,9 @@ def _resized(
 
 
 def wrong_amount(spec: Mapping[str, Any]) -> tuple[str, str] | None:
-    """Find the first amount of a pod that is negative or no quantity.
+    """Return the first amount of a pod that is negative or no quantity; None if all are right.
 
-    Returns ``request`` or ``limit``, and the fault; None if all amounts are right.
+    The result is ``request`` or ``limit``, and the fault in words.
     """
     stated = [("overhead", "request", spec.get("overhead"))]
     every = [*(spec.get("initContainers") or ()), *(spec.get("containers") or ()), spec]
@@ -284,7 +287,7 @@ def _stages(spec: Mapping[str, Any], stated: Any) -> tuple[Amounts, Amounts]:
 
 
 def is_sidecar(init_container: Mapping[str, Any]) -> bool:
-    """Return whether an init container runs beside the containers."""
+    """Return whether an init container is a sidecar (``restartPolicy: Always``)."""
     return init_container.get("restartPolicy") == "Always"
 
 

@@ -57,8 +57,8 @@ _OS, _SYSTEMS = "kubernetes.io/os", ("linux", "windows")
 def gang(meta: Mapping[str, Any], spec: Mapping[str, Any]) -> str | None:
     """Return the group of a pod, ``namespace/group``, whose pods run all together or not at all.
 
-    The group stands in ``schedulingGroup`` (Kubernetes 1.36), in ``workloadRef`` (1.35), or in a
-    label or annotation of a gang scheduler. None if the pod has no group.
+    The group comes from ``schedulingGroup`` (Kubernetes 1.36), from ``workloadRef`` (1.35), or from
+    a label or annotation of a gang scheduler. None if the pod has no group.
     """
     name = (spec.get("schedulingGroup") or {}).get("podGroupName")
     if not name and (of := spec.get("workloadRef")):
@@ -71,9 +71,9 @@ def gang(meta: Mapping[str, Any], spec: Mapping[str, Any]) -> str | None:
 
 
 def enough_of_group(spec: Mapping[str, Any]) -> int | None:
-    """Return the least number of pods of a PodGroup that may run.
+    """Return how many pods of a PodGroup must run together at least; None if it is not stated.
 
-    Return 1 for a group that is no gang, and None if the number is not stated.
+    A group whose policy is ``basic`` has 1.
     """
     policy = spec.get("schedulingPolicy") or spec.get("policy") or {}
     stated = spec.get("minMember") or (policy.get("gang") or {}).get("minCount")
@@ -95,8 +95,8 @@ def rack(labels: Mapping[str, str]) -> str | None:
 def selector(spec: Mapping[str, Any], volumes: Sequence[Terms] = ()) -> str | None:
     """Return the requirements on a node's labels as a JSON list of alternatives; None if none.
 
-    They come from nodeSelector, nodeAffinity and the operating system, and from ``volumes``, the
-    terms of the pod's volumes.
+    Each alternative is a list of requirements. They come from nodeSelector, nodeAffinity, the
+    operating system, and ``volumes``, the terms of the pod's volumes.
     """
     own = [
         {"key": key, "operator": "In", "values": [value]}
@@ -143,7 +143,13 @@ def all_not_held(
     *,
     volumes_unknown: bool,
 ) -> list[str]:
-    """Return the names of all fields of a pod that the store cannot hold."""
+    """Return the fields of a pod that the store does not hold, also preferences.
+
+    Parameters
+    ----------
+    volumes_unknown : bool
+        Whether kubectl did not print a volume of the pod; then the claim is named too.
+    """
     claims = [CLAIM] if volumes_unknown else []
     required = [*filter(None, [not_held(pod)]), *claims, *unread(budgets)]
     return [*required, *further_fields(pod["spec"]), *preferred(pod["spec"])]
@@ -152,7 +158,7 @@ def all_not_held(
 def further_fields(spec: Mapping[str, Any]) -> list[str]:
     """Return the fields of a pod's spec that may affect placement and that a replay ignores.
 
-    A scheduler other than ``default-scheduler`` is given with its name.
+    A scheduler other than ``default-scheduler`` gives ``schedulerName NAME``.
     """
     scheduler = spec.get("schedulerName") or _USUAL_SCHEDULER
     other = [f"schedulerName {scheduler}"] if scheduler != _USUAL_SCHEDULER else []
@@ -177,7 +183,7 @@ def eviction_ban(meta: Mapping[str, Any]) -> str | None:
 
 
 def unread(budgets: Sequence[Budget]) -> list[str]:
-    """Return the names of PodDisruptionBudgets with an amount that cannot be read."""
+    """Return the PodDisruptionBudgets whose amount cannot be read, as ``KIND NAME``."""
     return [f"{BUDGET} {name}" for name, spec in budgets if not _amount(spec)]
 
 
@@ -194,10 +200,10 @@ def _amount(spec: Mapping[str, Any]) -> dict[str, Any] | None:
 
 
 def among(pod: Mapping[str, Any], budgets: Sequence[Budget] = ()) -> str | None:
-    """Return the rules between a pod and other pods, as JSON; None if there are none.
+    """Return the required rules between a pod and other pods, as JSON; None if there are none.
 
     These are required affinity, anti-affinity and spread, ``preemptionPolicy`` Never, the
-    annotation against eviction, and the PodDisruptionBudgets of the pod. Preferences are left out.
+    annotation against eviction, and the PodDisruptionBudgets of the pod.
     """
     spec = pod["spec"]
     rules = [
@@ -232,9 +238,9 @@ def host_ports(spec: Mapping[str, Any]) -> str | None:
 
 
 def not_held(pod: Mapping[str, Any]) -> str | None:
-    """Return the names of required fields that the store cannot hold; None if there are none.
+    """Return the kinds of required pod affinity that the store cannot hold; None if there are none.
 
-    These fields choose namespaces by labels, and the store has no labels of namespaces.
+    They choose namespaces by labels, and the store has no labels of namespaces.
     """
     spec = pod["spec"]
     kinds = [kind for kind in _AMONG if any(map(_elsewhere, _required(spec, kind) or ()))]
@@ -272,7 +278,10 @@ def preferred_nodes(spec: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def soft_spread(spec: Mapping[str, Any], labels: Mapping[str, str]) -> list[dict[str, Any]]:
-    """Return the topology spread constraints of a pod that have ``ScheduleAnyway``."""
+    """Return the topology spread constraints with ``ScheduleAnyway``, as rules.
+
+    ``labels`` are those of the pod, which ``matchLabelKeys`` refers to.
+    """
     wishes = spec.get("topologySpreadConstraints") or ()
     return [_spread(one, labels) for one in wishes if one.get("whenUnsatisfiable") == _ANYWAY]
 

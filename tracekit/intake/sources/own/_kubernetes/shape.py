@@ -26,7 +26,7 @@ _DTYPES = {"id": pl.String, "text": pl.String, "number": pl.Float64}
 
 
 def batches(rows: Rows) -> Iterator[Batch]:
-    """Yield the rows of each table as a batch."""
+    """Yield a ``Batch`` for each table that has rows."""
     for table, some in rows.items():
         if some:
             names = dict.fromkeys(chain.from_iterable(dict.fromkeys(map(tuple, some))))
@@ -36,9 +36,10 @@ def batches(rows: Rows) -> Iterator[Batch]:
 
 
 def service_of(space: str, kind: str, name: str, template_hash: str | None = None) -> str:
-    """Return the service of a controller, ``namespace/name``.
+    """Return the service of the pods of a controller, ``namespace/name``.
 
-    For a ReplicaSet it is named after the Deployment, and for a Job after the CronJob.
+    The name of a ReplicaSet loses its hash and that of a Job its schedule number. So the service is
+    named after the Deployment or CronJob.
     """
     if kind == "ReplicaSet":
         ends = f"-{template_hash}" if template_hash else ""
@@ -49,7 +50,7 @@ def service_of(space: str, kind: str, name: str, template_hash: str | None = Non
 
 
 def static_service(space: str, pod: str, node: str) -> str:
-    """Return the service of a static pod, whose name ends in the name of its node."""
+    """Return the service of a static pod: the pod's name without the name of its node."""
     return f"{space}/{pod.removesuffix(f'-{node}')}"
 
 
@@ -63,7 +64,7 @@ def owner_of(meta: Mapping[str, Any]) -> tuple[str, str]:
 
 
 def pod_service(meta: Mapping[str, Any], node: str | None) -> str:
-    """Return the service of a pod's controller, or the name of a bare pod."""
+    """Return the service of a pod, ``namespace/name``: its controller, or a bare pod itself."""
     kind, name = owner_of(meta)
     space = meta.get("namespace") or "default"
     if not name:
@@ -84,9 +85,9 @@ def _is_of_family(job: str, labels: Mapping[str, str]) -> bool:
 
 
 def taints_of(node: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return the taints of a node, with the taint that keeps pods away from an unready node.
+    """Return the taints of a node, also the one that Kubernetes gives an unready node.
 
-    Kubernetes adds that taint itself, a moment after the condition.
+    Kubernetes adds that taint a moment after the condition, so a listed node may lack it.
     """
     taints = [
         {"key": one.get("key"), "value": one.get("value", ""), "effect": one.get("effect")}
@@ -103,7 +104,10 @@ def taints_of(node: Mapping[str, Any]) -> list[dict[str, Any]]:
 def node_rows(
     node: str, time: int, line: int, *, labels: Mapping[str, str], taints: Any, closed: bool
 ) -> dict[str, Any]:
-    """Return the row of a node, with zone, rack and platform from its labels."""
+    """Return the row of table ``node``, with zone, rack and platform from the labels.
+
+    ``closed`` is whether the node takes no new pods (cordoned).
+    """
     return {
         "time_ms": time,
         "node": node,
@@ -123,9 +127,9 @@ _NONE = {"labels": "{}", "taints": "[]"}
 
 
 def over_time(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return the rows of a node, where each row states the loss of all labels or of all taints.
+    """Return the rows of a node; if labels or taints vanish, the row gets an empty object or list.
 
-    In table ``node`` a missing value means the last stated value.
+    In table ``node`` a missing value would mean the last stated value.
     """
     had: set[str] = set()
     complete = []

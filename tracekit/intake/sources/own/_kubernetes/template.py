@@ -22,7 +22,9 @@ _TEMPLATES = 1 << 14
 
 
 class Template:
-    """The fields of a pod's spec that rows are made of, and the columns that follow from them.
+    """The fields of a pod's spec that the rows need, and the columns computed from them.
+
+    Many pods have equal fields. ``template_of`` makes one instance for all of them.
 
     Parameters
     ----------
@@ -74,20 +76,20 @@ class Template:
         }
 
     def not_held(self, budgets: Sequence[rules.Budget], *, volumes_unknown: bool) -> list[str]:
-        """Return the names of all fields of a pod that the store cannot hold."""
+        """Return the fields of a pod that the store does not hold; see ``rules.all_not_held``."""
         if not budgets and not volumes_unknown:
             return self._not_held
         bare = {"metadata": {}, "spec": self.spec}
         return rules.all_not_held(bare, budgets, volumes_unknown=volumes_unknown)
 
     def rules(self, meta: Mapping[str, Any], budgets: Sequence[rules.Budget]) -> str | None:
-        """The rules between a pod and other pods, as JSON; None if there are none."""
+        """Return the required rules between a pod and other pods; see ``rules.among``."""
         if not budgets and not self._by_labels and not rules.eviction_ban(meta):
             return self._rules
         return rules.among({"metadata": meta, "spec": self.spec}, budgets)
 
     def spread(self, labels: Mapping[str, str]) -> list[dict[str, Any]]:
-        """Return the preferred constraints on spread of a pod."""
+        """Return the spread constraints with ``ScheduleAnyway``; see ``rules.soft_spread``."""
         return rules.soft_spread(self.spec, labels) if self._by_labels else self._spread
 
     def sizes(self, status: object) -> Sizes:
@@ -96,7 +98,7 @@ class Template:
 
 
 def template_of(spec: Mapping[str, Any]) -> Template:
-    """Return the template of a pod's spec; raise the errors of ``Template``."""
+    """Return the cached template of a pod's spec; raise the errors of ``Template``."""
     fields = {name: value for name, value in spec.items() if name not in _LEFT_OUT}
     for part in ("containers", "initContainers"):
         if fields.get(part):
@@ -170,7 +172,7 @@ _NOTES = frozenset({*_MARKS, _SOURCE, *rules.EVICTION_BANS, *rules.GROUP_ANNOTAT
 
 
 def shared_meta(meta: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the metadata of a pod that its rows need and that pods of one owner share."""
+    """Return the metadata that the rows of a pod need and that pods of one owner have in common."""
     shared = {name: meta.get(name) for name in ("namespace", "labels", "ownerReferences")}
     if notes := meta.get("annotations"):
         shared["annotations"] = {name: one for name, one in notes.items() if name in _NOTES}
@@ -178,7 +180,7 @@ def shared_meta(meta: Mapping[str, Any]) -> dict[str, Any]:
 
 
 class Family:
-    """The common columns of pods with one template, owner, labels and annotations.
+    """The columns that pods with equal template, owner, labels and annotations have in common.
 
     Parameters
     ----------
@@ -217,7 +219,7 @@ class Family:
         self._eviction = {**of.eviction, "owners": owners, "spread": of.spread(labels)}
 
     def eviction(self, pod: Mapping[str, Any], *, ended: bool) -> str:
-        """Return the facts of a pod that a descheduler reads, as a JSON object of the stated facts.
+        """Return what a descheduler reads of a pod, as a JSON object without empty members.
 
         The status of an ended pod is left out: it says nothing about the time before the end.
         """
