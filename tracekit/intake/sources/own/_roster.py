@@ -43,7 +43,9 @@ SERIES = ("range", "text", "export")
 
 @dataclass(kw_only=True)
 class Roster:
-    """The nodes and pods of the files of one ingest.
+    """What all files of one ingest say about nodes and pods, by kubectl and kube-state-metrics.
+
+    Pods that have one name in turn are its lives. Each life is a separate container in the store.
 
     Attributes
     ----------
@@ -53,11 +55,9 @@ class Roster:
     sizes : dict of str to dict of str to float
         The readable cores and bytes of each node, as kubectl printed them.
     groups : dict of str to int
-        The least pods of each PodGroup that may run.
+        The least number of pods of each PodGroup that may run.
     budgets : dict of str to dict
         The spec of each PodDisruptionBudget.
-    volumes : Volumes
-        The volumes of the pods.
     state : State
         The records of kube-state-metrics.
     series : bool
@@ -94,12 +94,12 @@ class Roster:
     _families: dict[tuple[Template, bytes], Family] = field(default_factory=dict)
 
     def note(self, pod: str, uid: str, start_ms: int) -> None:
-        """Record that a life of a pod began at ``start_ms`` or before."""
+        """Record that the pod with this name and uid began at ``start_ms`` or before."""
         lives = self._starts.setdefault(pod, {})
         lives[uid] = min(start_ms, lives.get(uid, start_ms))
 
     def settle(self) -> None:
-        """Name the lives. Call this once, after the last ``note``."""
+        """Name the lives: ``POD``, then ``POD@UID``. Call this once, after the last ``note``."""
         for pod, lives in self._starts.items():
             if len(lives) == 1:
                 continue
@@ -110,21 +110,21 @@ class Roster:
             self._named |= {(pod, uid): name for (_, uid), name in zip(order, names, strict=True)}
 
     def container(self, pod: str, uid: str) -> str:
-        """Return the name of a life in the store."""
+        """Return the name in the store of the pod with this name and uid."""
         return self._named.get((pod, uid), pod)
 
     def container_at(self, pod: str, time_ms: int) -> str:
-        """Return the name of the life of a pod at a time."""
+        """Return the name in the store of the life that a pod had at a time, else of the first."""
         starts, names = self._order.get(pod, ([], []))
         at = bisect.bisect_right(starts, time_ms) - 1
         return names[max(at, 0)] if names else pod
 
     def lives(self, pod: str) -> tuple[Sequence[int], Sequence[str]]:
-        """Return the start in ms and the name of each life of a pod, in order of time."""
+        """Return the start in ms and the name in the store of each life, in order of time."""
         return self._order.get(pod, ([*self._starts.get(pod, {}).values()], [pod]))
 
     def family(self, meta: Mapping[str, Any], of: Template) -> Family:
-        """Return the columns that a pod shares with its owner's pods; raise as ``Family`` does."""
+        """Return the cached ``Family`` of a pod with this metadata and template."""
         shared = shared_meta(meta)
         key = of, msgspec.json.encode(shared)
         if key not in self._families:
@@ -145,8 +145,9 @@ class Roster:
     def node_called(self, name: str, stored: Collection[str] = ()) -> str:
         """Return the node that an exporter means by ``name``; empty if no or several nodes match.
 
-        A node matches by its name, by an address, or by the first part of the name where only one
-        of the two names is a full host name. Where no file describes a node, ``name`` is the node.
+        A node matches by its name or by an address. It also matches if one of the names is short
+        and the other begins with it: ``n1`` and ``n1.example.org``. If no node is known, ``name``
+        is returned.
 
         Parameters
         ----------
@@ -175,24 +176,24 @@ class Roster:
         return not described or node in self.nodes or node in self.state.nodes
 
     def printed(self, pod: str, uid: str) -> bool:
-        """Return whether kubectl printed this life."""
+        """Return whether kubectl printed the pod with this name and uid."""
         return uid in self.pods if uid and pod not in self.pods else pod in self.names
 
 
 def roster_beside(opened: Opened, word: str) -> Roster:
-    """Return the cached roster of a file and the files of its source ingested with it."""
+    """Return the cached roster of all files of this file's source in the ingest."""
     return roster_of(files_of(opened, word))
 
 
 def files_of(opened: Opened, word: str) -> "Files":
-    """Return a file together with the files of its source ingested with it."""
+    """Return this file and all files of its source in the ingest."""
     files = {(one.path, kind): one for kind, some in opened.beside.items() for one in some}
     files.setdefault((opened.path, word), opened)
     return Files(files)
 
 
 class Files:
-    """Files that compare equal while their paths and times of change are equal."""
+    """The key of a cached roster: files that are equal while their paths and change times are."""
 
     def __init__(self, files: dict[tuple[Path, str], Opened]) -> None:
         self.files = [(word, files[path, word]) for path, word in sorted(files)]
@@ -213,7 +214,7 @@ class Files:
 
 @functools.lru_cache(maxsize=2)
 def roster_of(files: Files) -> Roster:
-    """Return the roster of some files."""
+    """Read files, and return their roster."""
     roster = Roster()
     listings: list[Listing] = []
     alone = sum(word == _OBJECTS for word, _ in files.files) == 1
@@ -244,7 +245,7 @@ def roster_of(files: Files) -> Roster:
 def note_things(
     roster: Roster, some: Iterable[Thing | Cut], listing: Listing | None = None
 ) -> None:
-    """Record nodes, groups and lives; a broken object is rejected later, with its rows."""
+    """Record objects in a roster, and nodes and pods in ``listing``; skip broken objects."""
     for thing in some:
         if isinstance(thing, Cut):
             continue
@@ -316,7 +317,7 @@ _BEGINNINGS = ("PodScheduled", "Initialized", "PodReadyToStartContainers")
 
 
 def place_ms(pod: dict[str, Any]) -> int:
-    """When a pod took its place on a node, in ms: its scheduling, or its creation if that is later.
+    """Return when a pod was bound to its node, in ms: when scheduled, but not before its creation.
 
     A pod without a node and a static pod have the time of their creation.
     """
@@ -335,10 +336,10 @@ def place_ms(pod: dict[str, Any]) -> int:
 
 
 def end_ms(thing: Thing, roster: Roster) -> int | None:
-    """When the last container of a pod ended, in ms; None for a running pod.
+    """Return when the last container of a pod ended, in ms; None for a running pod.
 
-    A pod that its node rejected ends at its beginning: it held nothing. An evicted pod may state no
-    end. It ends with the first record of its failure, else with the first list that shows it.
+    A pod that its node rejected never ran, so its end is the time of ``place_ms``. An evicted pod
+    may state no end; then it is the first record of its failure, else the first list that shows it.
     """
     pod = thing.value
     status = pod.get("status") or {}

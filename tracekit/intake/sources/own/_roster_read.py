@@ -51,7 +51,7 @@ class _PodError(ValueError):
 
 
 def read_objects(opened: Opened) -> Read:
-    """Yield rows of a file's nodes and pods; a pod of a watch log has only its last state."""
+    """Yield rows of the nodes and pods in a file; a pod of a watch log has only its last state."""
     roster = roster_beside(opened, "objects")
     if not (roster.names or roster.nodes or roster.state.nodes or opened.stored_sizes):
         check_not_empty(opened)
@@ -86,7 +86,7 @@ def _superseded(thing: Thing, difference: str) -> Broken:
 def rows_of_things(some: Iterable[Thing | Cut], roster: Roster) -> Read:
     """Yield the rows of nodes and pods.
 
-    Of events, a pod has the rows of its last event, and a node has the rows of all its changes.
+    In a watch log, a pod has the rows of its last event, and a node the rows of all its changes.
     """
     seen: dict[Key, tuple[int, str]] = {}
     last: dict[tuple[str, str], Rows] = {}

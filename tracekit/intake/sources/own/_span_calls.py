@@ -49,10 +49,7 @@ _Row = tuple[int, str, str, str | None, str | None, str | None, str | None, floa
 
 
 def call_rows(spans: Iterable[Span]) -> Read:
-    """Yield the calls of all traces.
-
-    A span is broken where no first span of its trace leads to it.
-    """
+    """Yield the calls of all traces, and a reject for each span that no root span leads to."""
     rows: list[_Row] = []
     for trace in by_trace(spans):
         tree = _Tree(trace)
@@ -280,7 +277,7 @@ def span_source(
     Parameters
     ----------
     spans_of : function(Any, int) -> Iterable of Span or Broken
-        The spans of a document of JSON with this number.
+        Takes a JSON document and its number in the file; yields its spans.
     """
     return ClusterSource(
         name=name,

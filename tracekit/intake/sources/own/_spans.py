@@ -20,7 +20,7 @@ _CACHES = {"memcached", "redis", "valkey"}
 
 
 class Span(NamedTuple):
-    """One span.
+    """One span of OpenTelemetry or Jaeger, in the terms of table ``call``.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ _SCHEMA = {
 
 
 def call_kind(tags: Mapping[str, object]) -> str | None:
-    """Return the type of a call by the attributes of a span, in the words of table ``call``."""
+    """Return ``Span.kind`` for the attributes of a span."""
     store = _first(tags, _DATABASES)
     if store is not None:
         return "mc" if store.lower() in _CACHES else "db"
@@ -92,7 +92,7 @@ def service_in(about: Mapping[str, object], name: object) -> str | None:
 
 
 def called_peer(tags: Mapping[str, object]) -> str | None:
-    """Return the called service, database, queue or host by the attributes of a span."""
+    """Return ``Span.peer`` for the attributes of a span; None if they name none."""
     service = _first(tags, ("peer.service", "service.peer.name"))
     if service is not None:
         return service

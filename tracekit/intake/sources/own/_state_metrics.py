@@ -30,7 +30,7 @@ _PARTS = (b"kube_", b"node_uname_info")
 
 @dataclass(kw_only=True)
 class Seen:
-    """Where and when an object was recorded: first file and line, first and last sample."""
+    """The records of a node or pod: the file and line of the first, the first and last sample."""
 
     path: Path
     line: int
@@ -38,7 +38,7 @@ class Seen:
     last_ms: int
 
     def widen(self, series: Series) -> None:
-        """Extend the times by those of a series."""
+        """Extend the span of ``first_ms`` to ``last_ms`` to the samples of a series."""
         self.first_ms = min(self.first_ms, int(series.times_ms[0]))
         self.last_ms = max(self.last_ms, int(series.times_ms[-1]))
 
@@ -48,10 +48,11 @@ _S = TypeVar("_S", bound=Seen)
 
 @dataclass(kw_only=True)
 class PodSeen(Seen):
-    """A life of a pod; sizes are ``{container: {resource: (time_ms, value)}}``.
+    """The records of a pod; sizes are ``{container: {resource: (time_ms, value)}}``.
 
-    ``sidecars`` are the init containers that run beside the containers. ``whole`` sizes are those
-    of the pod, as the scheduler counts them. ``over_ms`` is the first record of an end.
+    ``first_requests`` are those of init containers, and ``sidecars`` the init containers that keep
+    running. ``whole_`` sizes are those of the pod, as the scheduler counts them. ``over_ms`` is the
+    first record as Failed or Succeeded.
     """
 
     node: tuple[int, str] = (-1, "")
@@ -71,9 +72,9 @@ class PodSeen(Seen):
 
 @dataclass(kw_only=True)
 class NodeSeen(Seen):
-    """A node; ``resources`` has the times and values of each resource.
+    """The records of a node; ``resources`` has the times and values of each resource.
 
-    ``closed`` has the times of change and whether the node is closed to new pods from then on.
+    ``closed`` has pairs of a time in ms and whether the node is cordoned from then on.
     """
 
     labels: dict[str, str] = field(default_factory=dict)
@@ -82,7 +83,7 @@ class NodeSeen(Seen):
     resources: dict[str, list[tuple[int, float]]] = field(default_factory=dict)
 
     def states(self) -> list[tuple[int, bool]]:
-        """Times in ms, and whether the node is closed from then on; the first time is its start."""
+        """Return times in ms, in order, and whether the node is cordoned from each time on."""
         changes: list[tuple[int, bool]] = []
         for time, closed in sorted(self.closed):
             if not changes or closed != changes[-1][1]:
@@ -92,10 +93,11 @@ class NodeSeen(Seen):
 
 @dataclass(kw_only=True)
 class State:
-    """All records; pods by ``namespace/name`` and uid, which is empty where none is recorded.
+    """All records of kube-state-metrics in the files of one ingest.
 
-    ``on_host`` has the pods on the network of their host, ``addresses`` the nodes of each address,
-    ``clusters`` the names of clusters, and ``instances`` the node of each exporter.
+    ``pods`` is by ``namespace/name`` and uid; the uid is empty where none is recorded. ``on_host``
+    has the pods on the network of their host, ``addresses`` the nodes of each address, ``clusters``
+    the names of clusters, and ``instances`` the node of each exporter.
     """
 
     pods: dict[tuple[str, str], PodSeen] = field(default_factory=dict)
@@ -109,7 +111,7 @@ class State:
     step_ms: int = 0
 
     def settle(self) -> None:
-        """Merge the records without a uid into the lives of their pod; to be called once."""
+        """Merge the records without a uid into those of the pods with the name. Call this once."""
         by_pod: dict[str, list[str]] = {}
         for pod, uid in self.pods:
             by_pod.setdefault(pod, []).append(uid)
@@ -121,7 +123,7 @@ class State:
                         _fill(self.pods[pod, uid], stray)
 
     def lives(self) -> Iterator[tuple[str, str, int]]:
-        """Yield pod, uid and start in ms of each life."""
+        """Yield name, uid and start in ms of each pod."""
         for (pod, uid), seen in self.pods.items():
             yield pod, uid, seen.first_ms if seen.created_ms is None else seen.created_ms
 
@@ -135,16 +137,16 @@ class State:
         return last_ms >= seen.last_ms - int(_LATE_STEPS * self.step_ms)
 
     def ended_ms(self, seen: Seen) -> int | None:
-        """Return the time of an object's last record, in ms.
+        """Return when the last record of a node or pod was made, in ms; None if it still existed.
 
-        None if the object is recorded up to the end of all records.
+        It still existed if that is at most 1.5 steps before the last of all records.
         """
         late = self.end_ms - int(_LATE_STEPS * self.step_ms)
         return seen.last_ms if seen.last_ms < late else None
 
 
 def read_state(state: State, opened: Opened, word: str) -> None:
-    """Add the records of a file; broken series are rejected later, with the rows of the file."""
+    """Add the records of a file to ``state``; skip broken series, which are rejected later."""
     for series in read_series(opened, word, STATES.__contains__, parts=_PARTS):
         if isinstance(series, Broken):
             continue

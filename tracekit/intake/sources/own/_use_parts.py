@@ -37,7 +37,10 @@ _Key = tuple[str, str, str, bool]
 
 
 def part_of(series: Series, use: Use) -> tuple[object, ...]:
-    """Return a key of the part of the use that a series holds; equal for two records of a part."""
+    """Return a key of the part of a use that a series measures, such as one CPU or one container.
+
+    Two series with equal keys record the same part.
+    """
     if use.sign:
         return (use.sign,)
     named = tuple((one, series.labels[one]) for one in _DIVIDING if series.labels.get(one))
@@ -61,7 +64,7 @@ def node_of(labels: Mapping[str, str], roster: Roster) -> str:
 
 
 def is_idle(labels: Mapping[str, str], use: Use) -> bool:
-    """Return whether a series counts idle time."""
+    """Return whether a series counts what is no use (``Use.without``), such as idle time."""
     return any(labels.get(label) in values for label, values in use.without)
 
 
@@ -90,12 +93,12 @@ class _File:
 
 
 def ends_beside(opened: Opened, word: str) -> pl.DataFrame:
-    """Return the last samples of counters in the files that are ingested with this file.
+    """Return the last samples of counters in the other files of this ingest.
 
     Raises
     ------
     TracekitError
-        Where a file with an earlier name has, at the same time, other parts of the same use, or
+        If a file with an earlier name has, at the same time, other parts of the same use, or
         samples of the same counters.
     """
     files = files_of(opened, word)
@@ -188,10 +191,10 @@ _POD_CGROUP = re.compile(r"pod[0-9a-fA-F_-]+(\.slice)?$")
 
 
 class Outer:
-    """Collects series of the cgroup around a pod's containers.
+    """A list of series of the cgroup around a pod's containers, which may be counted twice.
 
-    Such a series has no label ``container``, and counts the containers' use again. It is left out
-    where the containers have series of their own: some runtimes give only the outer cgroup.
+    Such a series has no label ``container``. It is left out if the containers have series of their
+    own. Otherwise it stays, because some runtimes give no other.
     """
 
     def __init__(self) -> None:
@@ -199,7 +202,7 @@ class Outer:
         self._apart: set[tuple[str, str]] = set()
 
     def note(self, series: Series, part: int) -> None:
-        """Record an added series; all series of an answer have the same labels."""
+        """Record a series and the number of its part (``Sums.part``)."""
         pod = pod_of(series) if series.raw else ""
         if series.labels.get("container"):
             self._apart.add((series.name, pod))

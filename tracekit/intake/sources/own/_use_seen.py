@@ -29,7 +29,7 @@ _LABELS = {
 
 
 def astray(opened: Opened, roster: Roster) -> Iterator[Broken]:
-    """Yield a reject for each pod of this file on a node that no file describes."""
+    """Yield a reject for each pod of this file whose node no file describes."""
     for (pod, uid), seen in roster.state.pods.items():
         mine = seen.path == opened.path and not roster.printed(pod, uid)
         if mine and seen.node[1] and not roster.knows_node(seen.node[1]):
@@ -43,7 +43,10 @@ def astray(opened: Opened, roster: Roster) -> Iterator[Broken]:
 
 
 def described(opened: Opened, roster: Roster) -> Rows:
-    """Return the rows of nodes and pods that this file records first and kubectl did not print."""
+    """Return the rows of nodes and pods that this file was the first to record, by its metrics.
+
+    Nodes and pods that kubectl printed are left out.
+    """
     tables = ("node", "node_resource", "container", "container_resource", "fixed_request")
     rows: Rows = {table: [] for table in tables}
     for name, node in roster.state.nodes.items():

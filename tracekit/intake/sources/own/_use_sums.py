@@ -37,10 +37,10 @@ _SAMPLES = ("time_ms", "value", "seed")
 
 
 class Sums:
-    """Collects samples and sums the parts of each use.
+    """A sum of series of use: ``add`` takes series, ``rows`` yields the use of each entity.
 
-    Parts with common times are summed at those times. Parts without common times, and all parts of
-    a file of ``scraped`` samples, are put on a grid first.
+    A use may have several parts, such as the CPUs of a node. Parts with common times are summed at
+    those times. Parts without, and all parts of a ``scraped`` file, are put on a grid first.
 
     The step of a resource's grid is the most common distance between samples of its series. At the
     end of each step a part has the sample that a query of Prometheus would return at that time. A
@@ -81,9 +81,9 @@ class Sums:
         owner : str
             The pod or node of the series.
         name : callable
-            The name of the entity, by the number of its life; -1 before the first life.
+            Takes a position in ``lives`` (-1: before the first); returns the name in the store.
         lives : sequence of int
-            The start of each life in ms; empty for an entity with one life.
+            The start in ms of each pod that had this name; empty for a single pod or a node.
         before : (int, float), optional
             Time and value of the last sample of a counter in an earlier file.
         """
@@ -111,7 +111,7 @@ class Sums:
             self._take(of, times[chosen], sized, seed[chosen])
 
     def part(self, series: Series, use: Use, owner: str) -> int:
-        """Return the number of a series' part of a use; equal for two records of the same part."""
+        """Return the number of the part that a series measures; equal for equal parts."""
         of = use.fills, owner, use.resource, *part_of(series, use)
         part = self._parts.setdefault(of, len(self._parts))
         if self._first.setdefault(part, series.labels) != series.labels:

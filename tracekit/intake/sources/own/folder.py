@@ -64,7 +64,7 @@ _KEYS = ("time_ms", "line")
 
 
 def read_nodes(opened: Opened) -> Read:
-    """Yield the rows of nodes and their resources; further columns of texts become labels."""
+    """Yield the rows of the nodes and their resources; other columns of texts become labels."""
     columns = columns_of("node")
     for frame, broken in named_frames(opened, "node", needed=NODES):
         yield from broken
@@ -84,7 +84,7 @@ def read_nodes(opened: Opened) -> Read:
 
 
 def read_containers(opened: Opened) -> Read:
-    """Yield the rows of containers in the order of the file, and of their requests and limits."""
+    """Yield the rows of the containers, in file order, and of their requests and limits."""
     columns = columns_of("container") | {"arrival_ms"}
     check_requests(opened)
     nodes = listed_nodes(opened)
@@ -117,7 +117,7 @@ def read_usage(opened: Opened) -> Read:
     Raises
     ------
     TracekitError
-        For use that no node could give, and for times in seconds.
+        For use in a wrong unit, which no node could provide, and for times that are not in ms.
     """
     places = listed_places(opened)
     yield from possible(_usage(opened), opened.name, sizes_of_nodes(opened), MILLICORES, places)
@@ -144,7 +144,7 @@ def _usage(opened: Opened) -> Read:
 
 
 def read_background(opened: Opened) -> Read:
-    """Yield the rows of use beside the containers, as resources ``background_`` of the node."""
+    """Yield the use of nodes besides their containers; ``cpu`` becomes ``background_cpu``."""
     nodes = listed_nodes(opened)
     for frame, broken in named_frames(opened, "node_amount", needed=BACKGROUND):
         yield from broken
@@ -162,7 +162,7 @@ def read_background(opened: Opened) -> Read:
 
 
 def read_calls(opened: Opened) -> Read:
-    """Yield the rows of calls between services, which hold from time 0 on."""
+    """Yield the rows of calls between services; a file without times gets time 0."""
     for frame, broken in named_frames(opened, "service_calls", needed=CALLS):
         yield from broken
         rows = timed(frame).select("time_ms", *CALLS, "line")

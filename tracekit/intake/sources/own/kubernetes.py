@@ -214,7 +214,7 @@ def _before(series: Series, use: Use, to: _To) -> tuple[int, float] | None:
 
 
 def read_measurements(opened: Opened) -> Read:
-    """Yield the use of nodes, and of pods as sums of their containers, in measurements."""
+    """Yield the measured use of nodes and pods; the use of a pod is the sum of its containers."""
     roster = roster_beside(opened, "measurements")
     rows: Rows = {"container_amount": [], "node_amount": []}
     for item in items(opened):

@@ -34,10 +34,7 @@ class QuantityError(ValueError):
 
 
 def resource(name: str) -> str:
-    """Return the store's name of a resource, such as ``gpu`` for ``nvidia.com/gpu``.
-
-    A resource without such a name keeps its own.
-    """
+    """Return the store's name of a resource: ``gpu`` for ``nvidia.com/gpu``; else the same name."""
     return _NAMES.get(name, name)
 
 

@@ -95,7 +95,7 @@ def rack(labels: Mapping[str, str]) -> str | None:
 def selector(spec: Mapping[str, Any], volumes: Sequence[Terms] = ()) -> str | None:
     """Return the requirements on a node's labels as a JSON list of alternatives; None if none.
 
-    Each alternative is a list of requirements. They come from nodeSelector, nodeAffinity, the
+    An alternative is a list of requirements. They come from nodeSelector, nodeAffinity, the
     operating system, and ``volumes``, the terms of the pod's volumes.
     """
     own = [
@@ -143,13 +143,7 @@ def all_not_held(
     *,
     volumes_unknown: bool,
 ) -> list[str]:
-    """Return the fields of a pod that the store does not hold, also preferences.
-
-    Parameters
-    ----------
-    volumes_unknown : bool
-        Whether kubectl did not print a volume of the pod; then the claim is named too.
-    """
+    """Return the fields of a pod that the store does not hold, also preferences."""
     claims = [CLAIM] if volumes_unknown else []
     required = [*filter(None, [not_held(pod)]), *claims, *unread(budgets)]
     return [*required, *further_fields(pod["spec"]), *preferred(pod["spec"])]
@@ -278,10 +272,7 @@ def preferred_nodes(spec: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def soft_spread(spec: Mapping[str, Any], labels: Mapping[str, str]) -> list[dict[str, Any]]:
-    """Return the topology spread constraints with ``ScheduleAnyway``, as rules.
-
-    ``labels`` are those of the pod, which ``matchLabelKeys`` refers to.
-    """
+    """Return a pod's spread constraints with ``ScheduleAnyway``; ``labels`` are the pod's."""
     wishes = spec.get("topologySpreadConstraints") or ()
     return [_spread(one, labels) for one in wishes if one.get("whenUnsatisfiable") == _ANYWAY]
 

@@ -48,14 +48,14 @@ class _Span:
 
 
 class Ends:
-    """Collects the span of each counter of a file."""
+    """The first and last sample of each counter in a file; ``note`` records series."""
 
     def __init__(self) -> None:
         self._spans: dict[int, _Span] = {}
         self._replicas: dict[int, dict[str, _Span]] = {}
 
     def note(self, series: Series) -> bool:
-        """Record the samples of a counter. Return whether they are the counter's first samples."""
+        """Record the samples of a counter; return whether no samples of it were recorded before."""
         counter, replica = series.number
         last = int(np.argmax(series.times_ms))
         times = int(series.times_ms.min()), int(series.times_ms[last])
@@ -68,7 +68,7 @@ class Ends:
         return first
 
     def check_replicas(self, file: str) -> None:
-        """Raise TracekitError where two replicas have samples of one counter at one time."""
+        """Raise TracekitError if the samples of two replicas of a counter overlap in time."""
         for of in self._replicas.values():
             spans = sorted(of.items(), key=lambda one: one[1].first_ms)
             for (name, one), (other, later) in pairwise(spans):
@@ -103,7 +103,7 @@ class Ends:
 
 
 class Before:
-    """The last samples of counters in earlier files.
+    """A lookup of the last sample of a counter in earlier files, so that a rate can begin there.
 
     Parameters
     ----------
@@ -118,7 +118,7 @@ class Before:
         self._value = ordered["value"].to_numpy()
 
     def of(self, series: Series) -> tuple[int, float] | None:
-        """Return time and value of the last sample before a series; None if there is none."""
+        """Return ms and value of the last sample before a series; None without one."""
         number = np.uint64(series.number.counter)
         first = int(np.searchsorted(self._series, number, "left"))
         end = int(np.searchsorted(self._series, number, "right"))
@@ -144,7 +144,7 @@ def stored_ends(opened: Opened) -> pl.DataFrame:
 
 
 def check_apart(file: str, ends: pl.DataFrame, stored: pl.DataFrame) -> None:
-    """Raise TracekitError where the store has samples of a counter within the times of a file."""
+    """Raise TracekitError if samples of a counter overlap in time with those in the store."""
     both = ends.join(stored, on="series", suffix="_stored")
     inside = both.filter(
         (pl.col("first_ms_stored") < pl.col("last_ms"))
@@ -161,9 +161,9 @@ def check_apart(file: str, ends: pl.DataFrame, stored: pl.DataFrame) -> None:
 
 
 def rated(samples: pl.DataFrame) -> pl.DataFrame:
-    """Replace the values of counters by rates, and add ``passed_ms``.
+    """Replace the values of counters by rates per second, and add ``passed_ms``.
 
-    A counter that fell began again at 0.
+    A counter whose value fell was reset to 0 before.
 
     Parameters
     ----------

@@ -43,13 +43,13 @@ def head_of(opened: Opened) -> Head:
 
 
 def stated_name(opened: Opened) -> str | None:
-    """Return the query's name that ``fetch`` writes into an answer; None if there is none."""
+    """Return the name of the query that ``fetch`` wrote into a file; None if there is none."""
     name = first_members(head_of(opened)).get("name")
     return None if name is None else str(name)
 
 
 def holds_ranges(head: Head) -> bool:
-    """Return whether a file begins as an answer to query_range, in JSON or printed by promtool."""
+    """Return whether a file begins as an answer to query_range: JSON, or a print of promtool."""
     if _RANGE_ARRAY.match(head.start) or holds_prints(head):
         return True
     members = first_members(head)
@@ -58,7 +58,7 @@ def holds_ranges(head: Head) -> bool:
 
 
 def holds_exports(head: Head) -> bool:
-    """Return whether a file begins as VictoriaMetrics exports series."""
+    """Return whether a file begins as an export of series by VictoriaMetrics."""
     return _EXPORTED.match(head.start) is not None
 
 
@@ -74,12 +74,15 @@ def holds_texts(head: Head) -> bool:
 
 
 def holds_prints(head: Head) -> bool:
-    """Return whether a file begins as promtool prints an answer without ``--format=json``."""
+    """Return whether a file begins as promtool prints an answer as text, not as JSON."""
     return _PRINTED.match(head.start) is not None
 
 
 class Printed(NamedTuple):
-    """A printed series: its head, and number, value and time of each line with a sample."""
+    """A series that promtool printed as text.
+
+    ``head`` has name and labels; ``samples`` have the line, the value and the time of each sample.
+    """
 
     head: bytes
     line: int
@@ -87,14 +90,14 @@ class Printed(NamedTuple):
 
 
 class Unread(NamedTuple):
-    """A line that is neither a head nor a sample."""
+    """A line of a print that is no part of a series."""
 
     line: int
     text: bytes
 
 
 def printed(lines: Iterable[bytes]) -> Iterator[Printed | Unread]:
-    """Yield the series of a print, and the lines that belong to no series."""
+    """Yield the series that promtool printed as text, and each line that belongs to no series."""
     series: Printed | None = None
     for number, line in enumerate(lines, start=1):
         text = line.strip()
@@ -124,7 +127,7 @@ _PARTIAL = "isPartial: some storage nodes did not answer, data may be missing"
 
 
 def is_empty_answer(value: Any, file: str) -> bool:
-    """Return whether a value is an answer without series; raise TracekitError for an error."""
+    """Return whether a JSON value is an answer without series; raise TracekitError for an error."""
     status = value.get("status") if isinstance(value, dict) else None
     if status == "error":
         raise TracekitError(
@@ -135,9 +138,9 @@ def is_empty_answer(value: Any, file: str) -> bool:
 
 
 def warnings_of(beside: Iterable[Mapping[str, Any]]) -> tuple[str, ...]:
-    """Return the warnings of answers, each once and in one line.
+    """Return the warnings of a server's answers, each once and in one line.
 
-    ``beside`` has the members of each answer beside its series.
+    ``beside`` has, for each answer, its members except the list of series.
     """
     texts = []
     for members in beside:
@@ -151,12 +154,12 @@ def warnings_of(beside: Iterable[Mapping[str, Any]]) -> tuple[str, ...]:
 
 
 def of_missing_data(warning: str) -> bool:
-    """Return whether a warning is of missing data."""
+    """Return whether a warning says that data may be missing, and not that samples are odd."""
     return not warning.startswith(_OF_SAMPLES)
 
 
 def warned(beside: Iterable[Mapping[str, Any]]) -> Iterator[tuple[str, str]]:
-    """Yield, for each warning of answers in a file, the reason of a reject and the warning."""
+    """Yield the reason and the text of a reject for each warning of a server's answers."""
     for warning in warnings_of(beside):
         yield f"{PARTIAL_ANSWER}: {warning}", warning
 
@@ -189,7 +192,7 @@ _NAMING = ("namespace", "pod", "container")
 
 
 def parts_of(text: bytes) -> tuple[bytes, bytes, bytes]:
-    """Split a line into name with labels, value, and time.
+    """Split ``up{job="a"} 1 1700000000`` into name with labels, value and time.
 
     The time is empty if the line has none; all parts are empty if the line is no sample.
     """
@@ -203,7 +206,7 @@ def parts_of(text: bytes) -> tuple[bytes, bytes, bytes]:
 
 
 def labels_of(head: bytes) -> HeadParts:
-    """Parse name and labels; None for a text that cannot be read."""
+    """Parse ``up{job="a"}`` into name and labels; None for a text that cannot be read."""
     name, brace, inside = head.decode(errors="replace").partition("{")
     at, labels = 0, {}
     inside = inside[:-1] if brace else ""
@@ -224,7 +227,7 @@ def labels_of(head: bytes) -> HeadParts:
 
 
 def in_ms(times: Sequence[Any]) -> bool:
-    """Return whether times are in milliseconds since 1970, by the first time.
+    """Return whether times are in ms (and not in seconds) since 1970, by the first time.
 
     As seconds, such a time would be after the year 5000.
     """
@@ -235,7 +238,7 @@ def in_ms(times: Sequence[Any]) -> bool:
 def in_seconds(head: bytes, times: Sequence[Any]) -> bool:
     """Return whether times are in seconds since 1970, as in OpenMetrics.
 
-    Dumps and the text format of Prometheus have milliseconds.
+    Dumps and the text format of Prometheus have ms. ``head`` is the name with labels of the sample.
     """
     return b"__name__=" not in head and not in_ms(times)
 
@@ -268,7 +271,7 @@ def not_a_time(text: str) -> str:
 
 
 def as_text(text: Any) -> str:
-    """Return a value or line of the file as a text."""
+    """Return a value or line of a file as text, for a reject."""
     return text.decode(errors="replace") if isinstance(text, bytes) else str(text)
 
 
@@ -277,7 +280,10 @@ def _unescaped(escape: re.Match[str]) -> str:
 
 
 def renamed(name: str, labels: dict[str, str]) -> dict[str, str]:
-    """Return the labels of a metric under the present names of its exporter."""
+    """Return the labels of a metric under the names that its exporter now gives them.
+
+    Renaming by Prometheus is undone: ``exported_pod`` becomes ``pod`` again.
+    """
     if name.startswith("kube_"):
         return _as_exported(labels)
     if name in USES and USES[name].fills == "container":

@@ -19,13 +19,13 @@ _TOO_FEW = 2  # so few samples state no usual step
 
 
 class Distances:
-    """Counts the distances between samples, in whole seconds."""
+    """A count of the distances in time between successive samples, in whole seconds."""
 
     def __init__(self) -> None:
         self._counts: Counter[int] = Counter()
 
     def note(self, times_ms: np.ndarray) -> None:
-        """Count the distances of one series."""
+        """Count the distances of one series; one or two samples count nothing."""
         if len(times_ms) > _TOO_FEW:
             steps = np.rint(np.diff(times_ms) / 1000.0)
             steps = steps[steps >= 0]  # a series that goes backwards is a reject
@@ -40,9 +40,9 @@ class Distances:
     def step_ms(self) -> int:
         """Return the most common distance in ms; 1 if no distance was counted.
 
-        Distances that differ by up to a third count together, because a late sample makes one
-        distance longer and the next one shorter. Their most common value is the step, or their mean
-        where no value has the half of them.
+        Distances that differ by up to a third count as one group, because a late sample makes one
+        distance longer and the next one shorter. The result is the most common value of the largest
+        group, or its mean if no value makes up half of it.
         """
         counted = sorted(self._counts.items())
         if not counted:
@@ -61,7 +61,7 @@ class Distances:
 
 
 def without_silence(samples: pl.DataFrame, steps: pl.DataFrame) -> pl.DataFrame:
-    """Leave out rates over silence, and add the columns of the steps.
+    """Leave out rates over a silence, i.e. a long time without samples, and add columns.
 
     Parameters
     ----------
@@ -75,7 +75,7 @@ def without_silence(samples: pl.DataFrame, steps: pl.DataFrame) -> pl.DataFrame:
     -------
     DataFrame
         With the columns of ``steps``, ``usual_ms`` (the usual distance of samples) and
-        ``silence_ms`` (the distance from which on a series is silent).
+        ``silence_ms`` (a longer distance is a silence).
     """
     passed = pl.col("passed_ms")
     # null without a sample before: neither counted nor a part of the median
@@ -97,7 +97,8 @@ def without_silence(samples: pl.DataFrame, steps: pl.DataFrame) -> pl.DataFrame:
 def on_grid(samples: pl.DataFrame) -> pl.DataFrame:
     """Return the value of each part at each step at which its entity has a new sample.
 
-    A sample holds until the next sample. A rate holds also over the time that it is a mean of.
+    A sample is valid until the next one, at most until silence begins. A rate is also valid for the
+    time before, of which it is the mean.
     """
     step, at = pl.col("step_ms"), pl.col("at")
     before = at.shift(1).over(*PARTS) + step
@@ -125,11 +126,11 @@ def on_grid(samples: pl.DataFrame) -> pl.DataFrame:
 
 
 def apart(samples: pl.DataFrame) -> pl.Series:
-    """Return the entities whose parts have no common times.
+    """Return the entities whose parts cannot be summed, as they are sampled at different times.
 
-    Parts have common times where all times lie one step apart, as those of a query do. They also
-    have them where each part shares a time with another part and lacks no time between its first
-    and its last.
+    Parts can be summed if all times are a multiple of one step apart, as in the answer to a query.
+    They also can if each part shares a time with another part, and has every time of the entity
+    between its own first and last.
     """
     time, usual = pl.col("time_ms"), pl.col("usual_ms")
     real = samples.filter(pl.col("value").is_not_nan())
@@ -152,9 +153,9 @@ def apart(samples: pl.DataFrame) -> pl.Series:
 
 
 def summed(samples: pl.DataFrame) -> pl.DataFrame:
-    """Sum the last samples of all parts of an entity at each time.
+    """Return the sum over the parts of each entity at each time; no sum where a part is NaN.
 
-    A time at which a part is NaN has no sum.
+    Of several samples of a part at one time the last counts.
     """
     last = samples.group_by("entity", "part", "sign", "time_ms").agg(
         pl.col("value").last(), pl.col("line").min()
@@ -176,21 +177,21 @@ _STEP = pl.col("step_ms")
 
 
 def cells(samples: pl.DataFrame) -> pl.DataFrame:
-    """Return one value of each part for each step with a sample, in order of parts and time.
+    """Return one row per part and step of the grid that has a sample, in order of parts and time.
 
     Parameters
     ----------
     samples : DataFrame
-        PARTS; ``time_ms`` and ``value`` (NaN: the series ends here); ``rate``, whether the
-        value is a mean over ``passed_ms``; ``largest``, whether the largest of several values
-        counts; ``step_ms``, ``silence_ms`` and ``line``.
+        PARTS; ``time_ms`` and ``value`` (NaN: the series ends here); ``rate``, whether the value is
+        a mean over ``passed_ms``; ``largest``, whether the largest of several values counts;
+        ``step_ms``, ``silence_ms`` and ``line``.
 
     Returns
     -------
     DataFrame
-        A row for each step, with the columns of its last sample. ``at`` is the end of the step,
-        and ``ended`` is whether the series ends in the step. Of several values in a step,
-        ``value`` is the largest, or the mean weighted by ``passed_ms``.
+        A row for each step, with the columns of its last sample. ``at`` is the end of the step, and
+        ``ended`` is whether the series ends in the step. Of several values in a step, ``value`` is
+        the largest, or the mean weighted by ``passed_ms``.
     """
     placed = _placed(samples).sort(*PARTS, "time_ms", "passed_ms", maintain_order=True)
     last = placed.group_by(*PARTS, "at", maintain_order=True).agg(

@@ -11,7 +11,7 @@ Entity = Literal["container", "node"]
 
 @dataclass(frozen=True, kw_only=True)
 class Use:
-    """A metric of the use of containers or nodes.
+    """How a metric of Prometheus measures the use of containers or nodes; see ``USES``.
 
     Parameters
     ----------
@@ -22,12 +22,12 @@ class Use:
     counter : bool
         Whether the metric counts up, so that its rate is the use.
     sign : int
-        0: the metric is the use. 1 or -1: the use is the difference of two metrics, and this one
-        is added or subtracted.
+        0: the metric is the use. 1 or -1: the use is the difference of two metrics, and this one is
+        added or subtracted.
     sandbox : bool
         Whether the metric belongs to a whole pod and to no container.
-    without : tuple of pairs
-        Labels, each with the values that do not count as use.
+    without : tuple of (str, tuple of str)
+        Labels, each with its values that are no use, such as ``mode`` with ``idle``.
     """
 
     fills: Entity
@@ -127,7 +127,7 @@ FORMERLY: dict[str, tuple[str, dict[str, str]]] = {
 
 
 def called_now(name: str, labels: dict[str, str]) -> tuple[str, dict[str, str]]:
-    """Return the present name and labels of a metric."""
+    """Return the present name and labels of a metric that may have an older name."""
     now, more = FORMERLY.get(name, (name, {}))
     return now, {**labels, **more} if more else labels
 
@@ -263,7 +263,7 @@ QUERIES: tuple[Query, ...] = (
 def name_in(stem: str) -> str | None:
     """Return the longest known metric that a file's name begins with; None if there is none.
 
-    A file named after another metric of kube-state-metrics gets that name, and is passed over.
+    The name of another metric of kube-state-metrics (``kube_...``) is returned as well.
     """
     matching = [name for name in (*USES, *STATES, *FORMERLY) if stem.startswith(name)]
     other = _OF_STATE_METRICS.match(stem)

@@ -45,19 +45,22 @@ _COUNTER_BYTES = 8
 
 
 class Number(NamedTuple):
-    """The number of a counter, equal in every file; and the replica of Prometheus, if any."""
+    """A hash of a counter's name and labels, equal in every file, and its replica of Prometheus.
+
+    ``replica`` is empty if no label names one.
+    """
 
     counter: int
     replica: str
 
     @property
     def text(self) -> str:
-        """The number as the table ``counter_end`` has it."""
+        """The hash in hexadecimal, as in the table ``counter_end``."""
         return f"{self.counter:0{2 * _COUNTER_BYTES}x}"
 
 
 def number_of(name: str, labels: Mapping[str, str]) -> Number:
-    """Return the number of a series with this name and these labels."""
+    """Return the ``Number`` of a series with this name and these labels."""
     text = json.dumps([name, sorted(apart_from_replica(labels))]).encode()
     counter = int.from_bytes(blake2b(text, digest_size=_COUNTER_BYTES).digest())
     return Number(counter, next((labels[one] for one in _LABELS if labels.get(one)), ""))
@@ -79,7 +82,7 @@ _TABLE = "container_amount"
 
 @dataclass(frozen=True, kw_only=True)
 class Series:
-    """Samples of one series, or a part of them.
+    """The samples of one series in a file, or a part of them, as ``read_series`` yields them.
 
     Parameters
     ----------
@@ -136,16 +139,16 @@ class _Wanted:
 def read_series(
     opened: Opened, word: str, wanted: Callable[[str], bool], *, parts: tuple[bytes, ...] = ()
 ) -> Iterator[Series | Broken]:
-    """Yield the series of a file with wanted names, and the rejects.
+    """Yield the series of a file whose names are wanted, and the rejects.
 
     Parameters
     ----------
     word : {'range', 'export', 'text'}
         The form of the file.
     wanted : callable
-        Whether a name is to be read.
+        Takes a name; returns whether to read it.
     parts : tuple of bytes
-        Each wanted name contains one of these; other lines are passed over quickly.
+        Texts of which each wanted name contains one; lines without any are skipped quickly.
     """
     forms = {"range": _ranges, "export": _exports, "text": _texts}
     return forms[word](opened, _Wanted(wanted=wanted, parts=parts))

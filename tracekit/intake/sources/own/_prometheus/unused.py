@@ -48,7 +48,10 @@ _MEANT: tuple[tuple[str, re.Pattern[str], frozenset[str]], ...] = (
 
 
 def not_read(names: Iterable[str], met: Collection[str]) -> Iterator[Broken]:
-    """Yield a reject for each kind of use or size whose only metrics in a file are not read."""
+    """Yield a reject for each kind of use or size that a file has only in unknown metrics.
+
+    ``names`` are the unknown metrics of the file, ``met`` those that were read.
+    """
     others = sorted(names)
     for table, meant, read in _MEANT:
         some = [name for name in others if meant.match(name)]
@@ -63,21 +66,21 @@ def not_read(names: Iterable[str], met: Collection[str]) -> Iterator[Broken]:
 
 
 class Unused:
-    """Collects series that are left out; a metric without any other series becomes a reject."""
+    """A list of series that are left out; each metric of which none is left in becomes a reject."""
 
     def __init__(self) -> None:
         self._why: dict[str, tuple[Series, str]] = {}
         self._others: set[str] = set()
 
     def note(self, series: Series, why: str) -> None:
-        """Record a series and the reason to leave it out; ``why`` is empty if the series counts."""
+        """Record a series and the reason to leave it out; ``why`` is empty if it is used."""
         if why:
             self._why.setdefault(series.name, (series, why))
         else:
             self._others.add(series.name)
 
     def reasons(self) -> Iterator[Broken]:
-        """Yield a reject for each metric of which all series are left out."""
+        """Yield a reject for each metric of which no series is used."""
         for name, (series, why) in self._why.items():
             if name not in self._others:
                 yield _not_used(series, why)
@@ -93,7 +96,7 @@ def _not_used(series: Series, why: str) -> Broken:
 
 
 def unnamed(series: Series, label: str) -> Broken:
-    """Return the reject of a series without the label that names its container or node."""
+    """Return the reject of a series that lacks ``label``, which names its container or node."""
     return _not_used(series, f"has no label {label}: it cannot be told whose use it is")
 
 
@@ -114,13 +117,13 @@ _NAMED = 5
 
 
 def clusters_of(series: Series) -> set[str]:
-    """Return a set with the cluster that a series' labels name; empty if they name none."""
+    """Return the name of the cluster in a series' labels, as a set; empty if they name none."""
     named = (series.labels.get(label) for label in _LABELS)
     return {next(filter(None, named), "")} - {""}
 
 
 def check_one_cluster(name: str, clusters: Collection[str]) -> None:
-    """Raise TracekitError for several clusters, which may have different pods of one name."""
+    """Raise TracekitError for more than one cluster; pods of two clusters may have one name."""
     if len(clusters) > 1:
         names = sorted(clusters)
         shown = ", ".join(names[:_NAMED]) + ", ..." * (len(names) > _NAMED)
