@@ -55,8 +55,8 @@ class Estimate:
     size, low, high : float64, shape (services,)
         Each service's own size; NaN if the use of its containers never changes.
     determined : bool, shape (services,)
-        Whether the size is known well enough: half of its interval is at most ``DETERMINED_PART``
-        of the common size.
+        Whether the size is known well enough: the common size is, and half of the interval of this
+        size is at most ``DETERMINED_PART`` of the common size.
     condition_number : float
         The condition number of the services' changes, scaled to unit length; large if services
         cannot be distinguished.

@@ -78,8 +78,8 @@ def as_named(records: Records, places: Places, names: Names) -> Calls:
     """Return one call for each rpc id, type, caller, callee and interface, with its repeats.
 
     Both ends record a call over the network; only the caller records any other call. Some records
-    do not show which end wrote them. So of z records, c are known to be by callers and d by
-    callees. They count as ``max(c, d, ceil(z / 2))`` calls over the network.
+    do not show which end wrote them. If c of z records are known to be by callers and d by callees,
+    they count as ``max(c, d, ceil(z / 2))`` calls over the network.
     """
     place = places.of_record
     order = _by_names(records, place, names)

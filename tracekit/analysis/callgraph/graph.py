@@ -288,7 +288,7 @@ def rebuild(rows: pl.DataFrame, *, mode: Mode = MODE) -> Graph:
     Parameters
     ----------
     rows : the columns of ``call_keyed`` and ``part`` (the number of the file), in any order
-    mode : ``naive`` makes one call of each rpc id, whose parent is the call of the rpc id above
+    mode : ``naive`` makes one call of each rpc id, whose parent is the call of the rpc id above;
         ``repair`` corrects names and parents by comparing records
     """
     records = arrange(rows)

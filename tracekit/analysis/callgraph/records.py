@@ -315,7 +315,7 @@ class Records:
 
 @dataclass(frozen=True, kw_only=True)
 class Names:
-    """Keys of the services and the interface of each record, int32 of shape (records,)."""
+    """Keys of the two services and the interface of each record, int32 of shape (records,)."""
 
     upstream: Int32Array
     downstream: Int32Array

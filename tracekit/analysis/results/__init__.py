@@ -26,7 +26,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, kw_only=True)
 class Inputs:
-    """What every function of a ``Result`` takes: the database, and by name the rows of queries.
+    """The argument of the function of a ``Result``: the database, and rows of queries by name.
 
     Random numbers of a result depend on the seed and its label only, so that no result changes
     another.

@@ -27,8 +27,8 @@ def service_sizes(inputs: Inputs) -> pl.DataFrame:
     Columns: service, resource, containers, nodes, verdict (``told`` or ``cannot tell``), node_share
     (the size: share of a node that one container takes at full use, 0..1; NULL if it cannot be
     told), relative_size (node_share / the common node_share of all services), node_share_low and
-    node_share_high (95 % interval, also given where the size is NULL). If capacities are recorded,
-    the node has the commonest one.
+    node_share_high (95 % interval, also given where the size is NULL). Where capacities are
+    recorded, the share is that of a node of the commonest capacity.
     """
     parts = [_frame(name, *fitted) for name, fitted in inputs.once(sizes).items()]
     if not parts:

@@ -102,9 +102,9 @@ class Slices:
         self._document = before or _Document(schema="tracekit/prometheus/1", asked=dict(arguments))
 
     def times(self, start_s: int, end_s: int) -> tuple[int, int]:
-        """Return the first and the last time of the fetch, as given to its first call.
+        """Return the first and the last time of the fetch: the arguments of the first call here.
 
-        So a later call with ``now`` continues the first one.
+        A later call gets the same times, so that ``now`` does not move.
         """
         times = self._document.times
         if not times:

@@ -367,7 +367,7 @@ def row_text(row: Mapping[str, object]) -> str:
 
 @dataclass(frozen=True)
 class Parts:
-    """All ingested files of one kind, sorted by path; ``first``: whether a file is the first.
+    """All ingested files of one kind, by path, and whether the file given to ``of`` is the first.
 
     A container may arrive in one file and depart in another, so the rows of all files are made when
     the first file is read.

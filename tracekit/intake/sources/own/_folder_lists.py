@@ -52,7 +52,7 @@ _DOCUMENTS: Mapping[str, Mapping[str, tuple[Any, str]]] = {
 
 
 def in_form(frame: pl.DataFrame, table: str) -> list[Rule]:
-    """Return rules: numbers within their bounds, and JSON of the type that its column needs."""
+    """Return rules: numbers must be within their bounds, and JSON of the type of its column."""
     return [*_numbers(frame, table), *_documents(frame, table)]
 
 

@@ -45,7 +45,7 @@ SERIES = ("range", "text", "export")
 class Roster:
     """What all files of one ingest say about nodes and pods, by kubectl and kube-state-metrics.
 
-    Pods that have one name in turn are its lives. Each life is a separate container in the store.
+    Pods that have one name, one after another, are its lives; each is a container in the store.
 
     Attributes
     ----------
@@ -114,7 +114,7 @@ class Roster:
         return self._named.get((pod, uid), pod)
 
     def container_at(self, pod: str, time_ms: int) -> str:
-        """Return the name in the store of the life that a pod had at a time, else of the first."""
+        """Return the store name of a pod's life at a time; before the first life, of the first."""
         starts, names = self._order.get(pod, ([], []))
         at = bisect.bisect_right(starts, time_ms) - 1
         return names[max(at, 0)] if names else pod

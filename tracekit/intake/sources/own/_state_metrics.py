@@ -137,9 +137,9 @@ class State:
         return last_ms >= seen.last_ms - int(_LATE_STEPS * self.step_ms)
 
     def ended_ms(self, seen: Seen) -> int | None:
-        """Return when the last record of a node or pod was made, in ms; None if it still existed.
+        """Return the time of an object's last record, in ms; None if it existed until the end.
 
-        It still existed if that is at most 1.5 steps before the last of all records.
+        That is so if its last record is at most 1.5 steps before the last of all records.
         """
         late = self.end_ms - int(_LATE_STEPS * self.step_ms)
         return seen.last_ms if seen.last_ms < late else None

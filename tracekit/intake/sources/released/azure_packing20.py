@@ -37,8 +37,9 @@ _Fractions = Mapping[tuple[str, str], float]
 def capacities(types: pl.DataFrame) -> pl.DataFrame:
     """Return the capacity of each machine type by resource, as a share of the largest.
 
-    The capacity is empty if no VM type takes any of the resource there. A machine type that no VM
-    type links to others has 1.
+    A VM type states which fraction of each machine type it takes, so its fractions on two machine
+    types give the ratio of their capacities. A capacity is NULL if no VM type takes any of the
+    resource.
 
     Parameters
     ----------
@@ -54,10 +55,10 @@ def capacities(types: pl.DataFrame) -> pl.DataFrame:
 
 
 def requests(types: pl.DataFrame, sizes: pl.DataFrame) -> pl.DataFrame:
-    """Return the request of each VM type: the median over its machine types.
+    """Return the request of each VM type, as a share of the largest machine type.
 
-    Requests have the unit of capacities and are whole steps, rounded down; ``sizes`` are the
-    capacities before rounding.
+    It is the median over its machine types of its fraction times ``sizes``, the result of
+    ``capacities``. It is rounded down to a multiple of 1e-9.
     """
     joined = types.join(sizes, on="machineId", suffix="_of_machine")
     medians = joined.group_by("vmTypeId", maintain_order=True).agg(
@@ -69,7 +70,7 @@ def requests(types: pl.DataFrame, sizes: pl.DataFrame) -> pl.DataFrame:
 
 
 def rounded_up(sizes: pl.DataFrame) -> pl.DataFrame:
-    """Return the capacities in whole steps, rounded up."""
+    """Return the capacities rounded up to a multiple of 1e-9."""
     return sizes.with_columns(
         ((pl.col(name) * _STEPS - _LOST).ceil() / _STEPS).alias(name) for name in RESOURCES
     )

@@ -44,7 +44,7 @@ def is_topology(head: Head) -> bool:
 
 
 def read_topology(opened: Opened) -> Read:
-    """Hosts as nodes; the ``count`` hosts of a kind are numbered from 0, and so are clusters."""
+    """Yield a node for each host; copies of a host or cluster (``count``) are numbered from 0."""
     with opened.stream() as stream:
         try:
             topology = json.load(stream)

@@ -54,7 +54,7 @@ def _member(path: Path, name: str, member: str) -> BufferedIOBase:
 
 @contextmanager
 def unreadable_as_error(name: str) -> Iterator[None]:
-    """Raise TracekitError where unpacking fails."""
+    """Raise TracekitError for an error of unpacking in the ``with`` block."""
     try:
         yield
     except TracekitError:

@@ -34,7 +34,7 @@ class QuantityError(ValueError):
 
 
 def resource(name: str) -> str:
-    """Return the store's name of a resource: ``gpu`` for ``nvidia.com/gpu``; else the same name."""
+    """Return the store's name of a resource, as ``gpu`` for ``nvidia.com/gpu``; most names stay."""
     return _NAMES.get(name, name)
 
 

@@ -177,7 +177,7 @@ def eviction_ban(meta: Mapping[str, Any]) -> str | None:
 
 
 def unread(budgets: Sequence[Budget]) -> list[str]:
-    """Return the PodDisruptionBudgets whose amount cannot be read, as ``KIND NAME``."""
+    """Return the budgets whose amount cannot be read, as ``PodDisruptionBudget NAME``."""
     return [f"{BUDGET} {name}" for name, spec in budgets if not _amount(spec)]
 
 

@@ -48,7 +48,7 @@ class _Span:
 
 
 class Ends:
-    """The first and last sample of each counter in a file; ``note`` records series."""
+    """The first and last time and the last value of each counter in a file; fill it by ``note``."""
 
     def __init__(self) -> None:
         self._spans: dict[int, _Span] = {}

@@ -126,7 +126,7 @@ def on_grid(samples: pl.DataFrame) -> pl.DataFrame:
 
 
 def apart(samples: pl.DataFrame) -> pl.Series:
-    """Return the entities whose parts cannot be summed, as they are sampled at different times.
+    """Return the entities whose parts cannot be summed yet, as their samples differ in time.
 
     Parts can be summed if all times are a multiple of one step apart, as in the answer to a query.
     They also can if each part shares a time with another part, and has every time of the entity

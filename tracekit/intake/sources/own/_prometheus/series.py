@@ -148,7 +148,7 @@ def read_series(
     wanted : callable
         Takes a name; returns whether to read it.
     parts : tuple of bytes
-        Texts of which each wanted name contains one; lines without any are skipped quickly.
+        Every wanted name contains one of these texts, so other lines can be skipped; may be empty.
     """
     forms = {"range": _ranges, "export": _exports, "text": _texts}
     return forms[word](opened, _Wanted(wanted=wanted, parts=parts))

@@ -66,7 +66,7 @@ def not_read(names: Iterable[str], met: Collection[str]) -> Iterator[Broken]:
 
 
 class Unused:
-    """A list of series that are left out; each metric of which none is left in becomes a reject."""
+    """The series of a file that are left out; a metric without any used series becomes a reject."""
 
     def __init__(self) -> None:
         self._why: dict[str, tuple[Series, str]] = {}
