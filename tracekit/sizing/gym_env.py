@@ -27,12 +27,12 @@ def _observations() -> Any:
 
 
 class SizingEnv(gymnasium.Env[State, np.int64]):
-    """An environment for the limits of one container among others.
+    """A gymnasium environment in which the agent sets the limits of one container among others.
 
     The actions 0..15 are the sizes (1, 1) to (4, 4) in cores and GB. A step is a decision cycle.
-    ``info['action_mask']`` has the sizes with room; another size leaves the limit as it is, and
-    ``info['infeasible']`` is then true. An episode is truncated after 64 cycles or at the end of
-    the trace; it never terminates.
+    ``info['action_mask']`` marks the sizes for which a node has room. Another size leaves the limit
+    as it is, and ``info['infeasible']`` is then true. An episode is truncated after 64 cycles or at
+    the end of the trace; it never terminates.
 
     Parameters
     ----------
@@ -60,7 +60,7 @@ class SizingEnv(gymnasium.Env[State, np.int64]):
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[State, dict[str, Any]]:
-        """Begin with a random container, or ``options['container']``, in a random period."""
+        """Begin at a random period with a random container, or with ``options['container']``."""
         super().reset(seed=seed)
         part = self._simulation.part
         given = (options or {}).get("container")

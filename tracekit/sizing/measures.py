@@ -63,7 +63,7 @@ EPOCH_CYCLES = 64
 
 
 def measures_of(simulation: Simulation, *, reward: float) -> dict[str, float]:
-    """Return every measure of a finished simulation; ``reward`` is the sum over all cycles."""
+    """Return every measure of a finished simulation; ``reward`` is the sum of its rewards."""
     arrays, part = simulation.arrays, simulation.part
     run = slice(simulation.start, simulation.now)
     limits, node = arrays.limits[:, run], arrays.node_share[:, run]
@@ -105,7 +105,10 @@ def interval(values: FloatArray) -> tuple[float, float | None, float | None]:
 
 
 def summary(table: pl.DataFrame) -> pl.DataFrame:
-    """Return the columns policy, measure, mean, low, high and seeds, in the order of policies."""
+    """Return a row for each policy and measure, with the mean over seeds and its 95 % interval.
+
+    Columns: policy, measure, mean, low, high and seeds, the number of seeds.
+    """
     rows = []
     for (policy,), frame in table.group_by("policy", maintain_order=True):
         for measure in MEASURES:
@@ -115,9 +118,9 @@ def summary(table: pl.DataFrame) -> pl.DataFrame:
 
 
 def differences(table: pl.DataFrame) -> pl.DataFrame:
-    """Return the mean of agent minus other policy, paired by seed, with intervals.
+    """Return a row for each agent, other policy and measure: the mean of agent minus policy.
 
-    Columns: agent, policy, measure, mean, low, high and seeds.
+    Differences are taken seed by seed. Columns: agent, policy, measure, mean, low, high and seeds.
     """
     rows = []
     frames = {str(key[0]): frame for key, frame in table.group_by("policy", maintain_order=True)}
@@ -130,7 +133,7 @@ def differences(table: pl.DataFrame) -> pl.DataFrame:
 
 
 def is_agent(policy: str) -> bool:
-    """Return whether the text of a policy is that of the learning agent."""
+    """Return whether a policy, as text ``NAME[param=value,...]``, is the agent ``ddqn``."""
     return policy.partition("[")[0] == AGENT
 
 
@@ -150,7 +153,7 @@ SAME = 0.005
 
 @dataclass(frozen=True)
 class Duel:
-    """The comparison of the agent with a rival by the deciding measures.
+    """The comparison of the agent with a rival policy by the measures in ``DECIDING``.
 
     Parameters
     ----------
@@ -173,10 +176,9 @@ class Duel:
 
 
 def duels(summary: pl.DataFrame, differences: pl.DataFrame) -> list[Duel]:
-    """Return the duels of the agent with each rival, lost duels first.
+    """Return the duel of each agent with each rival; duels that the agent does not win come first.
 
-    A difference counts from half a percentage point on, and with several seeds only if its interval
-    excludes 0.
+    A difference counts if it is at least 0.005 and, with several seeds, its interval excludes 0.
     """
     means = {(row["policy"], row["measure"]): row["mean"] for row in summary.to_dicts()}
     every = []

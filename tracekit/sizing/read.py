@@ -78,7 +78,7 @@ def _read(folder: Path) -> dict[str, pl.DataFrame]:
 
 
 def set_from_frames(name: str, frames: Mapping[str, pl.DataFrame]) -> SimulationSet:
-    """Return the simulation set of the tables of the study, by file name.
+    """Return the simulation set of the tables that ``load_set`` reads, given by file name.
 
     A period without a sample of a container has the need of the period before; periods before the
     first sample have the need of the first sample. ``facts`` counts such periods.
@@ -200,7 +200,7 @@ SHIPPED = Path(__file__).parent / "trained.npz"
 
 
 def read_settings(assume: Sequence[str]) -> Settings:
-    """Return settings from texts ``name=value``."""
+    """Return simulation settings from texts ``name=value``; all others have their defaults."""
     _, given = parameters.split(f"settings[{','.join(assume)}]" if assume else "settings")
     made: Any = parameters.build(Settings, "sizing", given)
     if not isinstance(made, Settings):
@@ -209,14 +209,14 @@ def read_settings(assume: Sequence[str]) -> Settings:
 
 
 def read_model(path: Path | str | None, settings: Settings) -> Model | None:
-    """Return the model of a file in the shape of some settings; None without a path."""
+    """Return the network in a file, made for as many sizes as ``settings``; None without a path."""
     if path is None:
         return None
     return load_model(Path(path), channels=CHANNELS, cycles=CYCLES_SEEN, actions=settings.actions)
 
 
 def choose(texts: Sequence[str]) -> tuple[SizingPolicy, ...]:
-    """Return the policies of texts; the text ``all`` gives every policy with its defaults."""
+    """Return the policies that texts name; ``all`` gives every policy with its defaults."""
     return parse_sizing_policies(texts, [kind() for kind in all_sizing_policies().values()])
 
 
@@ -228,15 +228,15 @@ def shipped_model(settings: Settings) -> Model:
 def network_for(
     policies: Sequence[SizingPolicy], settings: Settings, path: Path | str | None, *, trained: bool
 ) -> Model | None:
-    """Return the agents' network from a file, or the shipped one; None if agents must be trained.
+    """Return the network of a file, or the shipped network; None if agents must be trained first.
 
-    An agent with other parameters of training, or under other settings, must be trained. The result
-    is also None if no policy is an agent and no file is given.
+    The shipped network serves agents with default parameters (except ``mask``) under default
+    settings. The result is also None if no policy is an agent and no file is given.
 
     Parameters
     ----------
     trained : bool
-        Whether agents are trained in any case.
+        Whether agents are trained even if the shipped network would serve.
 
     Raises
     ------

@@ -30,12 +30,12 @@ from tracekit.sizing.world.simulation import Simulation
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Study(Shown):
-    """The result of a comparison; ``run_folder`` describes the frames.
+    """The result of ``run_study``; ``run_folder`` describes the frames.
 
     Parameters
     ----------
     network : mapping
-        The ``about`` of the given network of the agent; empty for a trained one.
+        The ``about`` of the network given for the agent; empty if the agent was trained.
     """
 
     whole: SimulationSet
@@ -152,7 +152,7 @@ def _train(
 
 
 def model_name(policy: Ddqn, seed: int) -> str:
-    """Return the name of a trained model: ``seed-0`` and the parameters that are not default.
+    """Return the file name of a trained model: seed and changed parameters, ``seed-0-gamma=0.9``.
 
     The name has no ``epochs`` and ``pretraining``, which are in the file.
     """
@@ -183,9 +183,9 @@ def _facts(whole: SimulationSet, parts: Split, settings: Settings) -> dict[str, 
 
 
 def with_epochs(policy: SizingPolicy, epochs: int | None) -> SizingPolicy:
-    """Return the agent with a number of epochs and shorter pretraining.
+    """Return an agent with ``epochs`` epochs and at most a tenth as many of pretraining.
 
-    Another policy, and an agent without a given number, is returned unchanged.
+    Another policy is returned unchanged, and so is an agent if ``epochs`` is None.
     """
     if epochs is None or not isinstance(policy, Ddqn):
         return policy
@@ -214,7 +214,7 @@ REASONS = ("CPU need varies most", "memory need varies most", "CPU need varies a
 
 
 def chosen_containers(part: SimulationSet) -> dict[str, int]:
-    """Return up to three containers by the reason of their choice; of equal ones the first."""
+    """Return positions of up to three containers to show, by the reason of their choice."""
     spread = part.need.std(axis=1)
     by_cpu = np.argsort(-spread[:, 0], kind="stable")
     by_memory = np.argsort(-spread[:, 1], kind="stable")
@@ -228,7 +228,7 @@ def chosen_containers(part: SimulationSet) -> dict[str, int]:
 
 
 def series_of(simulation: Simulation, policy: str, chosen: dict[str, int]) -> pl.DataFrame:
-    """Return need and limit of the chosen containers in every period under one policy."""
+    """Return a frame with need and limit of the chosen containers in every period."""
     return pl.concat([_one(simulation, policy, why, at) for why, at in chosen.items()])
 
 
@@ -255,7 +255,7 @@ WINDOW = 50
 
 
 def training_frame(logs: Mapping[tuple[str, int], Sequence[Epoch]]) -> pl.DataFrame:
-    """Return a row for each policy, seed and epoch, with moving means and bands of one deviation.
+    """Return a row for each policy, seed and epoch, with moving means plus and minus one deviation.
 
     The window has the last 50 epochs of the same phase, and fewer at its beginning.
     """
@@ -280,7 +280,7 @@ def training_frame(logs: Mapping[tuple[str, int], Sequence[Epoch]]) -> pl.DataFr
 
 @dataclass(frozen=True)
 class Variant:
-    """One change: of the settings, or of the agent."""
+    """A change of the settings or of the agent, which ``sensitivity`` tries."""
 
     title: str
     settings: Callable[[Settings], Settings] = lambda given: given
@@ -316,11 +316,11 @@ def sensitivity(
     epochs: int,
     progress: Progress = SILENT,
 ) -> pl.DataFrame:
-    """Return the measures of each variant and policy, a row by variant and policy.
+    """Run the policies under each of ``VARIANTS``, and return a row by variant and policy.
 
     The columns are ``variant``, ``epochs`` and those of ``Study.table``. Every variant is trained
     with the same epochs and one seed, so that rows are comparable with each other, but not with the
-    main table. The scale of rewards depends on alpha0 and their form.
+    main table. Another ``alpha0`` or form of the reward gives rewards another scale.
     """
     frames = []
     for variant in VARIANTS:

@@ -20,12 +20,12 @@ RESOURCES = (("cpu", "cores"), ("memory", "bytes"))
 
 @dataclass(frozen=True, kw_only=True)
 class RecordedUse:
-    """Samples on a regular axis; a step without a sample stays empty.
+    """Recorded use of containers at regular steps, with their requests and lifetimes.
 
     Parameters
     ----------
     services : tuple of str
-        A container without a service is a service by itself.
+        A container without a service counts as a service of its own.
     service : int64, shape (containers,)
     request, limit : float64, shape (containers, 2)
         Requests and limits in cores and bytes; NaN for none. Those of a pod are of its containers,
@@ -39,7 +39,7 @@ class RecordedUse:
     values : float32, shape (2, steps, measured containers)
         Cores and bytes in use; NaN without a sample.
     measured : int64, shape (measured containers,)
-        The container of each column.
+        Positions of the containers with samples, in the order of ``values``.
     """
 
     services: tuple[str, ...]
@@ -56,13 +56,13 @@ class RecordedUse:
     measured: IntArray
 
     def part(self, steps: slice) -> RecordedUse:
-        """Return the use at some steps."""
+        """Return the same containers with their use at some steps only."""
         return dataclasses.replace(
             self, times_ms=self.times_ms[steps], values=self.values[:, steps]
         )
 
     def samples(self) -> Iterator[tuple[int, int, Float32Array]]:
-        """Yield resource, service and the samples of the service's containers.
+        """Yield the positions of resource and service, and all samples of the service.
 
         A service without samples of a resource is left out.
         """
@@ -88,7 +88,7 @@ class RecordedUse:
         return quantiles
 
     def alive_ms(self, begin_ms: int, end_ms: int) -> IntArray:
-        """Return each container's lifetime within an interval, shape (containers,)."""
+        """Return how long each container lived within an interval, in ms, shape (containers,)."""
         first = np.maximum(self.arrival_ms, begin_ms)
         return np.asarray(np.maximum(np.minimum(self.departure_ms, end_ms) - first, 0))
 

@@ -25,7 +25,7 @@ KERNEL = 3
 
 
 def layer_shapes(channels: int, cycles: int, actions: int) -> dict[str, tuple[int, ...]]:
-    """Return the shapes of all weights and biases, in order, for states of (channels, cycles)."""
+    """Return the shapes of all weights and biases, by name, for states of (channels, cycles)."""
     shapes: dict[str, tuple[int, ...]] = {}
     width = channels
     for at, made in enumerate(CONVOLUTIONS):
@@ -106,7 +106,11 @@ def load_model(path: Path, *, channels: int, cycles: int, actions: int) -> Model
 
 @compiled
 def bounds(q: FloatArray, taken: IntArray, weight: float) -> FloatArray:
-    """Return ``q_a + c sqrt(n) / n_a`` with n the sum of n_a; infinite for a size never chosen."""
+    """Return the upper bound ``q_a + c sqrt(n) / n_a`` of each size a, with c = ``weight``.
+
+    ``n_a = taken[a]`` is how often size a was chosen, and n is the sum of all n_a. The bound of a
+    size never chosen is infinite.
+    """
     out = np.empty(len(q))
     root = np.sqrt(float(taken.sum()))
     for action in range(len(q)):
@@ -116,7 +120,7 @@ def bounds(q: FloatArray, taken: IntArray, weight: float) -> FloatArray:
 
 @compiled
 def explore(q: Float32Array, allowed: BoolArray, taken: IntArray, weight: float) -> IntArray:
-    """Return each row's allowed size of the highest bound; of equal bounds the lowest size.
+    """Return each row's allowed size with the highest of ``bounds``; of equal ones the lowest size.
 
     Each choice is counted before the choice of the next row.
 
@@ -125,7 +129,7 @@ def explore(q: Float32Array, allowed: BoolArray, taken: IntArray, weight: float)
     q : float32, shape (decisions, actions)
     allowed : bool, shape (decisions, actions)
     taken : int64, shape (actions,)
-        How often the agent took each size; changed.
+        How often the agent took each size; changed in place.
     """
     chosen = np.zeros(len(q), dtype=np.int64)
     for row in range(len(q)):
@@ -145,7 +149,7 @@ def greedy(q: Float32Array, allowed: BoolArray) -> IntArray:
 
 
 def one_step(allowed: BoolArray, limit: FloatArray, sizes: FloatArray) -> BoolArray:
-    """Return the allowed sizes at most one core and one GB from the present limit."""
+    """Return ``allowed`` without sizes more than one core or one GB from the present limit."""
     within = (np.abs(sizes[None] - limit[:, None]) <= 1).all(axis=2)
     return allowed & within
 

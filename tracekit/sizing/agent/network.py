@@ -22,7 +22,7 @@ ALPHA, LEAST = 0.6, 1e-6
 
 @dataclass(frozen=True)
 class Batch:
-    """Drawn transitions: their slots in the memory, their values, and their weights."""
+    """Transitions drawn from a ``Memory`` for one update, with weights of importance sampling."""
 
     slots: IntArray
     states: Float32Array
@@ -34,7 +34,7 @@ class Batch:
 
 
 class Memory:
-    """A ring of transitions with a tree of their priorities."""
+    """The agent's replay memory: a ring of transitions, and a sum tree of their priorities."""
 
     def __init__(self, capacity: int, shape: tuple[int, int], actions: int) -> None:
         self.capacity = capacity
@@ -55,7 +55,7 @@ class Memory:
         following: Float32Array,
         allowed: BoolArray,
     ) -> IntArray:
-        """Store transitions with the highest priority so far; returns their slots."""
+        """Store transitions with the highest priority so far, and return their slots."""
         slots = (self.newest + np.arange(len(actions))) % self.capacity
         self.states[slots], self.following[slots] = states, following
         self.actions[slots], self.rewards[slots] = actions, rewards
@@ -66,7 +66,10 @@ class Memory:
         return slots
 
     def draw(self, size: int, beta: float, rng: np.random.Generator) -> Batch:
-        """Draw ``size`` transitions, one from each equal part of the sum of priorities."""
+        """Draw ``size`` transitions at random, with chances in proportion to their priorities.
+
+        Their weights are ``(count * chance) ** -beta``, divided by the largest weight.
+        """
         total = self.tree[1]
         leaves = find(self.tree, (np.arange(size) + rng.random(size)) / size * total)
         # rounding may give a leaf after the last stored transition
@@ -84,7 +87,7 @@ class Memory:
         )
 
     def surprise(self, slots: IntArray, errors: FloatArray) -> None:
-        """Set the priorities of slots to ``(|error| + 1e-6) ** 0.6``."""
+        """Set the priorities of slots from their errors: ``(|error| + 1e-6) ** 0.6``."""
         priorities = (np.abs(errors) + LEAST) ** ALPHA
         self.highest = max(self.highest, float(priorities.max()))
         self._set(slots, priorities)
@@ -95,7 +98,7 @@ class Memory:
 
 @compiled
 def plant(tree: FloatArray, places: IntArray, values: FloatArray) -> None:
-    """Set leaves, and update the sums above them."""
+    """Set the nodes ``places`` of a sum tree, which are leaves, and update the sums above them."""
     for k in range(len(places)):
         tree[places[k]] = values[k]
     for k in range(len(places)):
@@ -107,7 +110,7 @@ def plant(tree: FloatArray, places: IntArray, values: FloatArray) -> None:
 
 @compiled
 def find(tree: FloatArray, sums: FloatArray) -> IntArray:
-    """Return the leaf, counted from 0, at which the running sum of leaves passes each value."""
+    """Return the first leaf, from 0, where the running sum of leaves exceeds each of ``sums``."""
     leaves = len(tree) // 2
     reached = np.empty(len(sums), dtype=np.int64)
     for k in range(len(sums)):
@@ -123,14 +126,14 @@ def find(tree: FloatArray, sums: FloatArray) -> IntArray:
 
 @functools.cache
 def torch_ready() -> Any:
-    """Return the library torch on one thread, so that the order of sums is fixed."""
+    """Import torch and return it, on one thread so that the order of sums is fixed."""
     torch = require("torch", "training the ddqn policy")
     torch.set_num_threads(1)
     return torch
 
 
 def make_network(channels: int, cycles: int, actions: int, seed: int) -> Any:
-    """Return an untrained network, whose weights depend on the seed alone."""
+    """Return an untrained torch network for q values; its weights depend on ``seed`` alone."""
     torch = torch_ready()
     nn = torch.nn
     with torch.random.fork_rng(devices=[]):
@@ -150,7 +153,7 @@ def make_network(channels: int, cycles: int, actions: int, seed: int) -> Any:
 
 
 def act(network: Any, states: Any) -> Any:
-    """Return ``network(states)`` up to rounding, in half the time for a few states.
+    """Compute ``network(states)`` up to rounding, in half the time for a few states.
 
     Each convolution is one product of matrices over three adjacent cycles.
     """
@@ -178,7 +181,7 @@ def _names() -> tuple[str, ...]:
 
 
 def layers_of(network: Any) -> dict[str, Float32Array]:
-    """Return the weights and biases by the names of ``weights.layer_shapes``."""
+    """Return the weights and biases of a torch network, named as in ``weights.layer_shapes``."""
     layers = zip(_names(), network.parameters(), strict=True)
     return {name: np.array(value.detach().numpy(), dtype=np.float32) for name, value in layers}
 
@@ -190,9 +193,9 @@ CPU_ONLY = "uv pip install torch --torch-backend=cpu"
 
 
 def require(module: str, what: str) -> Any:
-    """Import a module of the extra ``rl``.
+    """Import a module of the extra ``rl``, and return it.
 
-    Raises TracekitError, which names what needs the module and how to install it.
+    Raises TracekitError if it is not installed. The message says that ``what`` needs the module.
     """
     try:
         return importlib.import_module(module)

@@ -21,7 +21,7 @@ ARRAYS = ("states", "following", "actions", "rewards", "allowed")
 
 
 def fingerprint(chains: SimulationSet, settings: Settings, policy: Any, seed: int) -> str:
-    """Return a digest of all inputs of a training."""
+    """Return a SHA-256 of all inputs of a training, in hexadecimal digits."""
     digest = hashlib.sha256()
     for array in (chains.need, chains.edges, chains.calls, chains.chain):
         digest.update(array.tobytes())
@@ -32,7 +32,7 @@ def fingerprint(chains: SimulationSet, settings: Settings, policy: Any, seed: in
 
 
 def save_checkpoint(trainer: Trainer, log: list[Epoch], path: Path, mark: str) -> None:
-    """Write the state of a training, atomically."""
+    """Write the state of a training atomically; ``mark`` is its ``fingerprint``."""
     torch = torch_ready()
     memory, learner = trainer.memory, trainer.learner
     document = {
@@ -56,9 +56,10 @@ def save_checkpoint(trainer: Trainer, log: list[Epoch], path: Path, mark: str) -
 
 
 def load_checkpoint(trainer: Trainer, path: Path, mark: str) -> list[Epoch]:
-    """Restore a trainer from a checkpoint; returns the past epochs, [] without a checkpoint.
+    """Restore a trainer from a checkpoint, and return the past epochs.
 
-    A file of another training (``fingerprint``), or a damaged file, is ignored.
+    The result is [] without a checkpoint. A file of another training (another ``mark``) and a
+    damaged file are ignored.
     """
     document = _read(path)
     if document is None or document["mark"] != mark:
@@ -102,7 +103,7 @@ SHOWN = 20
 
 @dataclass(frozen=True)
 class Trained:
-    """The result of a training."""
+    """The result of ``train``: the network, and the results of all epochs."""
 
     model: Model
     log: tuple[Epoch, ...]

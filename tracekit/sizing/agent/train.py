@@ -22,7 +22,7 @@ PRETRAINING = "pretraining"
 
 @dataclass(frozen=True)
 class Epoch:
-    """The result of one epoch; ``reward`` is the mean over containers of the sum over cycles."""
+    """The result of one epoch; ``reward`` is the mean over containers of their summed rewards."""
 
     phase: str
     epoch: int
@@ -34,7 +34,7 @@ class Epoch:
 
 
 class Trainer:
-    """An agent in training; ``run_epoch`` runs one epoch.
+    """An agent in training, with its network and memory; ``run_epoch`` trains it further.
 
     The same set, settings, policy and seed give the same network to the bit on one machine.
     """
@@ -61,11 +61,11 @@ class Trainer:
 
     @property
     def epochs(self) -> int:
-        """The number of epochs, with those of pretraining."""
+        """The number of epochs of the whole training, including pretraining."""
         return self.policy.pretraining + self.policy.epochs
 
     def model(self) -> Model:
-        """Return the network of the best trial so far, or the present network without a trial."""
+        """Return the network of the best trial so far, or the present network before any trial."""
         about = {
             "trained_on": list(self._chains.containers),
             "set": self._chains.name,
@@ -88,7 +88,7 @@ class Trainer:
             self.best = reward, layers
 
     def run_epoch(self) -> Epoch:
-        """Run one epoch of at most ``steps`` cycles of each container."""
+        """Simulate some chains, at most ``steps`` cycles of each container, and learn meanwhile."""
         pretraining = self.done < self.policy.pretraining
         part = self._small if pretraining else self._drawn()
         simulation = Simulation(part, self.settings)
@@ -121,20 +121,20 @@ class Trainer:
         return self._chains.of_chains(order[: max(int(room.sum()), 1)])
 
     def allowed(self, simulation: Simulation, containers: IntArray) -> BoolArray:
-        """Return the sizes that containers can have now, shape (containers, actions)."""
+        """Return which sizes the policy may choose for containers, shape (containers, actions)."""
         could = simulation.possible(containers)
         if self.policy.mask == "step":
             could = one_step(could, simulation.arrays.limit[containers], self.sizes)
         return could
 
     def choose(self, simulation: Simulation) -> IntArray:
-        """Return sizes for the due containers, by the upper bound of eq 10."""
+        """Return the number of a size for each due container, by the upper bound of eq 10."""
         allowed = self.allowed(simulation, simulation.due)
         q = self.learner.values(simulation.state(simulation.due))
         return explore(q, allowed, self.taken, self.policy.exploration)
 
     def learn(self) -> float | None:
-        """Update the network once; returns the loss, None while the memory has too little."""
+        """Update the network once and return the loss; None before ``start_after`` transitions."""
         if self.memory.count < self.policy.start_after:
             return None
         through = min(self.done / max(self.epochs, 1), 1.0)
@@ -154,10 +154,10 @@ Form = Literal["root", "gamma", "off"]
 
 
 def handed_back(reward: FloatArray, steps_back: int, form: Form, gamma: float) -> FloatArray:
-    """Return the part of reward ``r_t`` for the decision i, ``steps_back = t - i`` steps before.
+    """Return the part of a reward r credited to the decision n = ``steps_back`` steps before.
 
-    root: ``sgn(r) |r| ** (1 / (t - i + 1))``, which is eq 14 with the sign of r, as the roots of -C
-    are complex. gamma: ``r gamma ** (t - i)``. off: 0.
+    The form 'root' gives ``sgn(r) |r| ** (1 / (n + 1))``: eq 14 with the sign of r, as roots of a
+    negative r are complex. 'gamma' gives ``r gamma ** n``, and 'off' gives 0.
     """
     if form == "gamma":
         return reward * gamma**steps_back
@@ -167,7 +167,7 @@ def handed_back(reward: FloatArray, steps_back: int, form: Form, gamma: float) -
 
 
 class Backdater:
-    """Adds later rewards to the last transitions of each container."""
+    """Credits each new reward also to the last decisions of its container."""
 
     def __init__(self, containers: int, form: Form, gamma: float, steps: int) -> None:
         self._form, self._gamma = form, gamma
@@ -177,7 +177,7 @@ class Backdater:
     def add(
         self, memory: Memory, containers: IntArray, slots: IntArray, reward: FloatArray
     ) -> None:
-        """Add a share, over the number of steps, of new rewards to each earlier transition."""
+        """Add ``handed_back(...) / steps`` of new rewards to the last stored transitions."""
         for back in range(1, self._steps + 1):
             before = self._slots[containers, -back]
             stored = before >= 0
@@ -188,7 +188,7 @@ class Backdater:
 
 
 class Agent(Protocol):
-    """The interface of a trainer for an epoch."""
+    """The interface of ``Trainer`` that ``Running`` uses."""
 
     policy: Ddqn
     settings: Settings
@@ -196,17 +196,17 @@ class Agent(Protocol):
     memory: Memory
 
     def choose(self, simulation: Simulation) -> IntArray:
-        """Return sizes for the due containers."""
+        """Return the number of a size for each due container."""
 
     def allowed(self, simulation: Simulation, containers: IntArray) -> BoolArray:
-        """Return the sizes that containers can have now."""
+        """Return which sizes may be chosen for containers, shape (containers, actions)."""
 
     def learn(self) -> float | None:
-        """Update the network once; returns the loss, None while the memory has too little."""
+        """Update the network once and return the loss; None while the memory has too little."""
 
 
 class Running:
-    """A running epoch, with the last state and action of each container until its cycle ends."""
+    """One epoch in progress: it decides, simulates, stores transitions and learns."""
 
     def __init__(self, trainer: Agent, simulation: Simulation) -> None:
         self._trainer, self._simulation = trainer, simulation
@@ -219,7 +219,7 @@ class Running:
         self.losses: list[float] = []
 
     def run(self) -> None:
-        """Run the epoch until every container has had its cycles."""
+        """Run the epoch until its simulation is done."""
         simulation = self._simulation
         while not simulation.done:
             if len(simulation.due):
@@ -271,7 +271,7 @@ def double_target(
     Parameters
     ----------
     q_next, q_target_next : array, shape (..., actions)
-        The q of the learning network, and of the target network.
+        The values in the next state s' by the learning network, and by the target network.
     allowed : bool, shape (..., actions), optional
         The possible sizes in the next state.
     """
@@ -282,7 +282,7 @@ def double_target(
 
 
 class Learner:
-    """The learning network, the target network, and the optimizer Adam."""
+    """The network that learns, with its target network and the optimizer Adam."""
 
     def __init__(self, network: Any, target: Any, *, gamma: float, rate: float) -> None:
         self._torch = torch_ready()
@@ -292,13 +292,13 @@ class Learner:
         self.optimizer = self._torch.optim.Adam(network.parameters(), lr=rate, fused=True)
 
     def values(self, states: Float32Array) -> Float32Array:
-        """Return the q of every size, shape (states, actions)."""
+        """Return the learning network's q value of every size, shape (states, actions)."""
         with self._torch.inference_mode():
             q: Float32Array = act(self.network, self._torch.from_numpy(states)).numpy()
         return q
 
     def update(self, batch: Batch) -> tuple[FloatArray, float]:
-        """Learn from a batch; returns the error of each transition, and the loss."""
+        """Do one step of Adam on a batch; return the error of each transition, and the loss."""
         torch = self._torch
         with torch.inference_mode():
             following = torch.from_numpy(batch.following)

@@ -25,7 +25,7 @@ Reads = Literal["served", "state", "profile", "ahead", "training", "model"]
 
 @dataclass(frozen=True, kw_only=True)
 class Given:
-    """The data that a sizer may read before the first period.
+    """The data that ``SizingPolicy.start`` gets of a simulation before its first period.
 
     Parameters
     ----------
@@ -52,8 +52,8 @@ class Given:
 class Advice(NamedTuple):
     """Recommended requests, arrays of shape (services, 2): cores and bytes; NaN for none.
 
-    ``lower`` and ``upper`` are the bounds within which the policy leaves a request, if it has
-    bounds.
+    The policy would leave a present request between ``lower`` and ``upper`` unchanged. Both are
+    None for a policy without bounds.
     """
 
     request: FloatArray
@@ -62,18 +62,18 @@ class Advice(NamedTuple):
 
 
 class Sizer(Protocol):
-    """Sizes the containers of one simulation."""
+    """Decides limits of the containers of one simulation; ``SizingPolicy.start`` makes it."""
 
     def size(self, view: View) -> FloatArray:
         """Return the wanted limits of the due containers, shape (due, 2): cores and GB.
 
-        The environment rounds the limits up to sizes.
+        The simulation rounds them up to whole cores and GB.
         """
 
 
 @dataclass(frozen=True, kw_only=True)
 class SizingPolicy:
-    """Base of every sizing policy.
+    """A rule for the limits or requests of containers; base of every sizing policy.
 
     Attributes
     ----------
@@ -104,7 +104,7 @@ class SizingPolicy:
         return None
 
     def profile_periods(self) -> int:
-        """Return the number of first periods in the profile.
+        """Return for how many first periods ``Given.profile`` has needs.
 
         The number is 0 unless the policy reads 'profile'.
         """
@@ -128,7 +128,7 @@ def simulate(
     training: SimulationSet | None = None,
     model: Model | None = None,
 ) -> float:
-    """Size every container by a policy until all periods are over; returns the sum of rewards.
+    """Run a simulation to its end with a policy's limits, and return the sum of its rewards.
 
     The policy gets only the data that it declares to read.
     """

@@ -29,7 +29,7 @@ class MinimumSelection(SizingPolicy):
 
 
 class Growing:
-    """Sizes with as many cores as GB, which grow by one of both after an overflow."""
+    """A sizer that gives as many cores as GB, and after an overflow one more of both."""
 
     def __init__(self, size: FloatArray, largest: float) -> None:
         self._size = size
@@ -44,13 +44,13 @@ class Growing:
 
 @dataclass(frozen=True, kw_only=True)
 class RandomSelection(SizingPolicy):
-    """Draw the first size among the final sizes of minimum selection on the training chains."""
+    """Draw first sizes from the final sizes of minimum selection on the training chains."""
 
     source: ClassVar[str] = "MN of the CTM21 analysis (Yao et al. 2023), section 3.2"
     reads: ClassVar[frozenset[Reads]] = frozenset({"served", "training"})
 
     def start(self, given: Given) -> Growing:
-        """Return a sizer with drawn sizes, after minimum selection on the training chains."""
+        """Run minimum selection on the training chains, and return a sizer with drawn sizes."""
         if given.training is None:
             raise TypeError("random selection reads 'training'")
         largest = int(given.settings.largest.min())
@@ -63,17 +63,17 @@ class RandomSelection(SizingPolicy):
 
 
 def shares(counts: IntArray) -> FloatArray:
-    """Return the share of each final size, of sum 1."""
+    """Return counts of sizes divided by their sum."""
     return np.asarray(counts / np.sum(counts))
 
 
 @dataclass(frozen=True, kw_only=True)
 class PercentileRequest(SizingPolicy):
-    """Request a percentile of a recorded profile, with a margin, as teams do.
+    """Request a percentile of the profile, i.e. of past use, plus a margin, as teams do.
 
-    In the simulation the profile is the container's own needs in the first periods, which other
-    policies but the oracle do not know in advance. From recorded use the profile is the whole use
-    of the learning time.
+    In a simulation the profile is the container's own needs in the first periods. Of the other
+    policies only the oracle knows needs in advance. For recommendations from recorded use the
+    profile is all use in the learning time.
     """
 
     source: ClassVar[str] = "common practice; percentile, margin and length of the profile are ours"
@@ -86,11 +86,11 @@ class PercentileRequest(SizingPolicy):
     periods: Annotated[int, About("Length of the profile in periods.", minimum=1)] = 120
 
     def recommend(self, use: RecordedUse) -> Advice:
-        """Return the percentile of all samples of each service's containers."""
+        """Return the percentile of all samples of each service's containers, plus the margin."""
         return Advice(use.quantiles(self.percentile)[:, :, 0] * (1 + self.margin))
 
     def profile_periods(self) -> int:
-        """Return the length of the profile, by default an hour of periods of 30 s."""
+        """Return ``periods``, the length of the profile."""
         return self.periods
 
     def start(self, given: Given) -> Fixed:
@@ -101,22 +101,22 @@ class PercentileRequest(SizingPolicy):
 
 
 class Fixed:
-    """The same size of a container at every decision."""
+    """A sizer that wants the same limits for a container at every decision."""
 
     def __init__(self, wanted: FloatArray) -> None:
         self._wanted = wanted
 
     def size(self, view: View) -> FloatArray:
-        """Return the fixed sizes, shape (due, 2)."""
+        """Return the fixed limits of the due containers, shape (due, 2)."""
         return self._wanted[view.due]
 
 
 @dataclass(frozen=True, kw_only=True)
 class ExponentialForecast(SizingPolicy):
-    """The exponentially weighted mean of use plus deviations, with a margin.
+    """Set limits to the exponentially weighted mean of use plus deviations and a margin.
 
-    After an overflow the resource gets at least the next size, as use does not show a need above
-    the limit.
+    After an overflow the resource gets at least one core or GB more than before, as use does not
+    show a need above the limit.
     """
 
     source: ClassVar[str] = (
@@ -131,12 +131,12 @@ class ExponentialForecast(SizingPolicy):
     margin: Annotated[float, About("Share added to the forecast.", minimum=0)] = 0.1
 
     def start(self, given: Given) -> Forecasting:
-        """Return a sizer without samples."""
+        """Return a sizer that has no samples of use yet."""
         return Forecasting(self, given.containers)
 
 
 class Forecasting:
-    """The weighted mean and variance of every container's use."""
+    """A sizer that keeps the weighted mean and variance of every container's use."""
 
     def __init__(self, policy: ExponentialForecast, containers: int) -> None:
         self._policy = policy
@@ -146,7 +146,7 @@ class Forecasting:
         self._seen = 0
 
     def size(self, view: View) -> FloatArray:
-        """Return the forecast, after an overflow at least the next size, shape (due, 2)."""
+        """Return the forecast, after an overflow at least the limit plus 1, shape (due, 2)."""
         for use in view.served(self._seen).swapaxes(0, 1):
             self._add(use)
         policy, due = self._policy, view.due
@@ -167,15 +167,16 @@ class Forecasting:
 class Oracle(SizingPolicy):
     """Choose the smallest size that the next cycle does not overflow: a bound for real policies.
 
-    No other size without overflow is used better in a cycle. It overflows too if a node has no room
-    or a need is above the largest size. As a request it is the largest use of the judged time.
+    In a single cycle no other size without overflow has a higher utilization. The oracle too
+    overflows if a node has no room or a need is above the largest size. Its recommended request is
+    the largest use of the judged time.
     """
 
     source: ClassVar[str] = "ours: perfect foresight of one cycle"
     reads: ClassVar[frozenset[Reads]] = frozenset({"ahead"})
 
     def start(self, given: Given) -> Foreseeing:  # noqa: ARG002 - the view has all that it reads
-        """Return a sizer that reads the coming needs."""
+        """Return a sizer that reads the needs of the coming cycle."""
         return Foreseeing()
 
     def recommend(self, use: RecordedUse) -> Advice:
@@ -184,7 +185,7 @@ class Oracle(SizingPolicy):
 
 
 class Foreseeing:
-    """Sizes by the largest need of the coming cycle."""
+    """A sizer that wants the largest need of the coming cycle."""
 
     def size(self, view: View) -> FloatArray:
         """Return the largest need of the coming cycle, shape (due, 2)."""
@@ -193,10 +194,11 @@ class Foreseeing:
 
 @dataclass(frozen=True, kw_only=True)
 class Ddqn(SizingPolicy):
-    """Choose the size of the largest q in the state of the container, its upstreams and its node.
+    """Choose the size with the largest q value of a trained network (double deep Q-network).
 
-    Training uses the UCB choice as printed (eq 10), the double target (eq 4), rewards handed back
-    (eq 14), proportional prioritised replay, and Adam on the Huber loss.
+    The network reads the state of the container, its upstreams and its node. Training uses the
+    choice by upper bounds as printed (eq 10), the double target (eq 4), rewards credited to earlier
+    decisions (eq 14), proportional prioritised replay, and Adam on the Huber loss.
     """
 
     source: ClassVar[str] = (
@@ -259,14 +261,14 @@ class Ddqn(SizingPolicy):
 
 
 class Choosing:
-    """Chooses the size of the largest q among the possible sizes."""
+    """A sizer that chooses the size with the largest q value among the possible sizes."""
 
     def __init__(self, policy: Ddqn, model: Model, settings: Settings) -> None:
         self._policy, self._model = policy, model
         self._sizes = settings.sizes()
 
     def size(self, view: View) -> FloatArray:
-        """Return the size of the largest q for each due container, shape (due, 2)."""
+        """Return the size with the largest q value for each due container, shape (due, 2)."""
         allowed = view.possible()
         if self._policy.mask == "step":
             allowed = one_step(allowed, view.limit, self._sizes)

@@ -50,7 +50,7 @@ _LN2 = (6.93147180369123816490e-1, 1.90821492927058770002e-10)
 
 
 def power(base: FloatArray, exponent: int) -> FloatArray:
-    """Return a whole power by repeated squaring, equal to Go's to the last bit."""
+    """Return ``base ** exponent`` by repeated squaring, equal to Go's result to the last bit."""
     result, square, left = np.ones_like(base), base, abs(exponent)
     while left:
         result = result * square if left & 1 else result
@@ -59,7 +59,7 @@ def power(base: FloatArray, exponent: int) -> FloatArray:
 
 
 def exp2(exponent: FloatArray) -> FloatArray:
-    """Return a power of 2, equal to Go's to the last bit."""
+    """Return ``2 ** exponent``, equal to Go's result to the last bit."""
     whole = np.trunc(exponent + np.copysign(0.5, exponent))
     high, low = ((exponent - whole) * one for one in (_LN2[0], -_LN2[1]))
     rest = high - low
@@ -73,7 +73,7 @@ def exp2(exponent: FloatArray) -> FloatArray:
 
 
 class Buckets:
-    """Bounds of buckets: ``[0, first)``, then each bucket 5 % wider, up to ``largest``."""
+    """Bounds of histogram buckets: ``[0, first)``, then each one 5 % wider, up to ``largest``."""
 
     def __init__(self, first: float, largest: float) -> None:
         self._first = first
@@ -85,7 +85,7 @@ class Buckets:
         return np.asarray(np.log(values * (RATIO - 1) / self._first + 1) / np.log(RATIO))
 
     def find(self, values: FloatArray) -> IntArray:
-        """Return the bucket of each value; values outside are in the first or the last bucket."""
+        """Return each value's bucket number; values outside are in the first or last bucket."""
         number = self._number(np.maximum(values, self._first)).astype(np.int64)
         return np.minimum(np.where(values < self._first, 0, number), self.count - 1)
 
@@ -95,7 +95,7 @@ MEMORY_BUCKETS = Buckets(1e7, 1e12)
 
 
 class Histograms:
-    """Decaying histograms: a sample loses half its weight in a half-life.
+    """A number of decaying histograms; a sample loses half its weight in a half-life.
 
     As upstream does, weights are added in the order of the samples: of two buckets with equal
     weights the order decides which bucket has the median.
@@ -117,7 +117,7 @@ class Histograms:
         *,
         replaced: FloatArray | None = None,
     ) -> None:
-        """Add a sample to each histogram of a list, in which a histogram may be repeated.
+        """Add samples; ``of`` has the histogram of each sample and may repeat it.
 
         Parameters
         ----------
@@ -151,7 +151,7 @@ class Histograms:
         return exp2((time_ms - self._begin_ms[of]) / self._half_life_ms)
 
     def percentile(self, share: float) -> FloatArray:
-        """Return the end of the bucket in which the share of the weight is reached.
+        """Return the end of the bucket at which each histogram reaches ``share`` of its weight.
 
         The end is 0 for a histogram without samples.
         """
@@ -166,7 +166,7 @@ class Histograms:
 
 
 class Aggregates:
-    """Histograms and peaks of services from samples of their containers.
+    """Histograms of CPU and memory of services, filled with samples of their containers.
 
     Parameters
     ----------
@@ -185,7 +185,7 @@ class Aggregates:
         self.peaks = np.zeros((2, len(of)))
 
     def add_cpu(self, containers: IntArray, cores: FloatArray, now_ms: float) -> None:
-        """Add a sample of each of some containers, in whole millicores."""
+        """Add one sample of each of ``containers``, truncated to whole millicores."""
         of, times = self._of[containers], np.full(len(containers), now_ms)
         milli = cut(cores * MILLI_PER_CORE * (1 + _PRECISION))
         self._cpu.add(of, milli / MILLI_PER_CORE, times, CPU_WEIGHT)
@@ -196,7 +196,10 @@ class Aggregates:
     def add_memory(
         self, containers: IntArray, memory_bytes: FloatArray, now_ms: float, *, killed: bool = False
     ) -> None:
-        """Add a sample of each of some containers; only the peak of each day counts."""
+        """Add one sample of each of ``containers``; only the peak of each day counts.
+
+        ``killed`` says that the samples are assumed needs after out-of-memory kills.
+        """
         amounts, ends = cut(memory_bytes), self._day_ends[containers]
         ends = np.where(np.isnan(ends), now_ms, ends)
         new_day = now_ms >= ends
@@ -213,9 +216,9 @@ class Aggregates:
         )  # fmt: skip
 
     def amounts(self, share: float, margin: float, scale: FloatArray | float = 1.0) -> FloatArray:
-        """Return a percentile of every service with a margin, then scaled; each step is truncated.
+        """Return each service's percentile plus a margin, times ``scale``, shape (services, 2).
 
-        Shape (services, 2): millicores and bytes; 0 without a sample.
+        Amounts are truncated to whole millicores and bytes at each step; 0 without a sample.
         """
         reached = np.stack([one.percentile(share) for one in (self._cpu, self._memory)], axis=1)
         base = cut(reached * _UNITS)
@@ -223,7 +226,7 @@ class Aggregates:
             return cut((base + cut(base * margin)) * np.reshape(scale, (-1, 1)))
 
     def confidence(self, multiplier: float, exponent: int) -> FloatArray:
-        """Return the factor of a bound by the days of history.
+        """Return ``(1 + multiplier / days) ** exponent`` by each service's days of history.
 
         Each CPU sample counts for at most a minute of history.
         """
@@ -234,18 +237,18 @@ class Aggregates:
 
 
 def cut(amounts: FloatArray) -> FloatArray:
-    """Truncate amounts to whole numbers, at most ``MOST``; NaN becomes 0."""
+    """Truncate amounts to whole numbers of 0 to ``MOST``; NaN becomes 0."""
     return np.asarray(np.clip(np.trunc(np.nan_to_num(amounts, nan=0.0)), 0.0, MOST))
 
 
 @dataclass(frozen=True, kw_only=True)
 class VerticalPodAutoscaler(SizingPolicy):
-    """Percentiles of decaying histograms of use, with a margin.
+    """Recommend percentiles of decaying histograms of use, plus a margin.
 
     For CPU every sample has the same weight. For memory the peak of each day counts, and an
-    out-of-memory kill counts as a peak that is higher by a fifth or by 100 MiB. Amounts are
-    truncated to whole millicores and bytes at each step. GB count as GiB. The limit of a container
-    is its request.
+    out-of-memory kill counts as a peak that is higher by a fifth or by 100 MiB, whichever is more.
+    Amounts are truncated to whole millicores and bytes at each step. GB count as GiB. The limit of
+    a container is its request.
 
     Recorded use has no kills, and all containers of a service make one histogram. A service without
     a sample gets the smallest recommendation.
@@ -278,7 +281,7 @@ class VerticalPodAutoscaler(SizingPolicy):
     ] = "target"
 
     def start(self, given: Given) -> Recommender:
-        """Return a recommender without history."""
+        """Return a sizer without history."""
         return Recommender(self, given)
 
     def recommend(self, use: RecordedUse) -> Advice:
@@ -295,15 +298,15 @@ class VerticalPodAutoscaler(SizingPolicy):
         return Advice(target, lower, upper)
 
     def aggregates(self, services: int, of: IntArray) -> Aggregates:
-        """Return histograms and peaks without samples."""
+        """Return empty histograms; ``of`` has the service of each container."""
         return Aggregates(services, of, self.half_life_hours * MS_PER_HOUR)
 
     def target_of(self, seen: Aggregates) -> FloatArray:
-        """Return the target of every service, shape (services, 2): cores and bytes."""
+        """Return the target request of every service, shape (services, 2): cores and bytes."""
         return self._at_least(seen.amounts(self.target, self.margin))
 
     def bounds_of(self, seen: Aggregates) -> tuple[FloatArray, FloatArray]:
-        """Return the lower and upper bounds, which are wider for a shorter history."""
+        """Return lower and upper bounds like ``target_of``, wider for a shorter history."""
         low, high = (
             self._at_least(seen.amounts(share, self.margin, seen.confidence(*by)))
             for share, by in ((self.lower, LOWER), (self.upper, UPPER))
@@ -316,7 +319,7 @@ class VerticalPodAutoscaler(SizingPolicy):
 
 
 class Recommender:
-    """The state of all containers of a simulation, each of which counts as a service."""
+    """The sizer of a simulation, in which each container counts as a service."""
 
     def __init__(self, policy: VerticalPodAutoscaler, given: Given) -> None:
         self._policy = policy

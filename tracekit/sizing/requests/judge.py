@@ -27,19 +27,21 @@ _REPLICATES = 2_000
 
 @dataclass(frozen=True, kw_only=True)
 class Judged:
-    """The judgement of requests as sums by window, service and resource.
+    """Requests compared with recorded use, as sums by window, service and resource (CPU, memory).
+
+    A container-step is a step at which a container has a sample.
 
     Parameters
     ----------
     steps, above : float64, shape (windows, services, 2)
-        Container-steps, and container-steps with a use above the request.
+        Numbers of container-steps, and of those with a use above the request.
     excess : float64, shape (windows, services, 2)
         The sum of use above requests.
     most : float64, shape (services, 2)
         The largest use above a request.
     limited, beyond : float64, shape (windows, services, 2)
-        Container-steps with a limit, and those with a use above the limit if it were changed in
-        proportion to the request.
+        Numbers of container-steps with a limit, and of those with a use above the limit if it were
+        changed in proportion to the request.
     requested, requested_now : float64, shape (windows, services, 2)
         Amounts reserved with the recommendation, and now, times the ms that containers lived. Init
         containers and overhead count.
@@ -63,19 +65,19 @@ class Judged:
 
 
 def windows_of(use: RecordedUse) -> list[slice]:
-    """Return windows of steps, of equal length within a step; few steps give fewer windows."""
+    """Split the steps into ``WINDOWS`` slices, or fewer, whose lengths differ by at most a step."""
     bounds = np.linspace(0, len(use.times_ms), min(WINDOWS, len(use.times_ms)) + 1).astype(int)
     return [slice(int(a), int(b)) for a, b in itertools.pairwise(bounds)]
 
 
 def judged(use: RecordedUse, recommended: FloatArray) -> Judged:
-    """Return the judgement of services' requests by recorded use.
+    """Compare recommended requests of services with recorded use.
 
     Parameters
     ----------
     recommended : float64, shape (services, 2)
-        The request of a pod's containers together. NaN leaves the present request; a container
-        without one counts with a request of 0.
+        The request of a pod's containers together. For NaN each container keeps its present
+        request, or counts with 0 if it has none.
     """
     windows = windows_of(use)
     now, reserved_now = np.nan_to_num(use.request), np.nan_to_num(use.reserved)
@@ -136,7 +138,7 @@ def _by_service(service: IntArray, values: FloatArray | IntArray, count: int) ->
 
 
 def interval(total: FloatArray, weight: FloatArray, seed: int) -> tuple[float | None, float | None]:
-    """Return the bootstrap interval of a ratio of sums over windows; None for too few windows."""
+    """Return the bootstrap interval of ``sum(total) / sum(weight)``; None for too few windows."""
     rng = np.random.default_rng([seed, len(total)])
     drawn = resampling_matrix(rng, len(total), _REPLICATES)
     low, high, _ = bootstrap_interval(total[:, None], weight[:, None], drawn)[:, 0].tolist()
@@ -148,7 +150,7 @@ KEPT = "kept_at_risk"
 
 
 class Spared(NamedTuple):
-    """Requests without cuts at risk, their judgement, and the requests that stay."""
+    """The result of ``spared``; ``staying``, shape (services, 2), marks the cuts taken back."""
 
     request: FloatArray
     judgement: Judged
@@ -158,9 +160,10 @@ class Spared(NamedTuple):
 def spared(
     request: FloatArray, rest: RecordedUse, present: FloatArray, risk_share: float
 ) -> Spared:
-    """Replace each recommended cut that is exceeded too often by the present request.
+    """Take back the cuts of requests that use exceeds too often, and judge the resulting requests.
 
-    This is a single pass: a cut is decided and judged by the same time, and a service with its
+    A cut is a recommendation below the present request. It becomes NaN, i.e. the present request
+    stays, if use exceeds it in more than ``risk_share`` of the container-steps. A service with its
     present request may be at risk, too.
 
     Parameters
@@ -179,7 +182,7 @@ def spared(
 
 
 def kept_at_risk(study: Study) -> pl.DataFrame:
-    """Return rows whose request stays, as a lower one is exceeded too often; the worst first."""
+    """Return rows whose request stays as use exceeds a lower one too often, the worst first."""
     return services(study).filter(KEPT).sort("above_share", descending=True, maintain_order=True)
 
 
@@ -193,7 +196,7 @@ def services_of(
     risk_share: float,
     staying: BoolArray,
 ) -> pl.DataFrame:
-    """Return the rows of a policy: every service of the judged time, by resource.
+    """Return the rows of one policy in the frame ``services``, by service and resource.
 
     Parameters
     ----------
@@ -246,7 +249,7 @@ def services_of(
 
 
 def totals_of(name: str, judgement: Judged, services: pl.DataFrame, seed: int) -> pl.DataFrame:
-    """Return the rows of a policy over all services, one for each resource."""
+    """Return the rows of one policy in the frame ``policies``: one for each resource."""
     rows = []
     for at, (resource, unit) in enumerate(RESOURCES):
         mine = services.filter(policy=name, resource=resource)

@@ -126,7 +126,7 @@ def _ran(store: Store) -> Sizes:
 
 
 def goes_by_use(store: str | Path, by: By) -> bool:
-    """Return whether requests are recommended from use, which a folder of call chains lacks."""
+    """Return whether ``by`` is 'use' and ``store`` is no folder of call chains, which lacks use."""
     return by == "use" and not (place(store) / STATES).is_file()
 
 

@@ -22,7 +22,7 @@ UNITS: Mapping[str, tuple[str, str, float]] = {
 
 
 def totals(study: Study, policy: str = "") -> Mapping[str, Mapping[str, Any]]:
-    """Return the totals of a policy by resource; without a name those of the recommended policy."""
+    """Return a policy's rows of ``policies`` by resource; by default of the recommended policy."""
     rows = study.frames["policies"].filter(policy=policy or _subject(study)).to_dicts()
     return {one["resource"]: one for one in rows}
 
@@ -32,12 +32,12 @@ def _subject(study: Study) -> str:
 
 
 def measured(study: Study) -> list[str]:
-    """Return the resources with judged use."""
+    """Return the resources whose requests could be judged by recorded use."""
     return [name for name, one in totals(study, NOW).items() if one["above_share"] is not None]
 
 
 def amount(value: float | None, resource: str) -> str:
-    """Return the text of an amount without its unit, with about three digits; '-' for None."""
+    """Return cores, or bytes as GiB, as text of about three digits without a unit; '-' for None."""
     if value is None:
         return "-"
     shown = value / UNITS[resource][2]
@@ -48,7 +48,7 @@ def amount(value: float | None, resource: str) -> str:
 
 
 def services(study: Study, policy: str = "") -> pl.DataFrame:
-    """Return the rows of a policy; without a name those of the recommended policy."""
+    """Return a policy's rows of ``services``; by default those of the recommended policy."""
     return study.frames[SERVICES].filter(policy=policy or _subject(study))
 
 
@@ -57,9 +57,9 @@ _LITTLE = 1e-6
 
 
 def by_change(study: Study) -> pl.DataFrame:
-    """Return the rows whose requests change, the largest change first.
+    """Return the recommended policy's rows whose reserved amount changes, the largest change first.
 
-    A change counts by its share of all requests of the resource.
+    Changes are compared as shares of all requests of the resource.
     """
     rows = services(study).filter(pl.col("resource").is_in(measured(study)))
     whole = {name: _whole(one) for name, one in totals(study).items()}
@@ -70,13 +70,13 @@ def by_change(study: Study) -> pl.DataFrame:
 
 
 def is_within_risk(study: Study) -> bool:
-    """Return whether the recommended policy is within the accepted risk for every resource."""
+    """Return whether the recommended policy's highest ``above_share`` is at most ``risk_share``."""
     shares = [one["above_share"] or 0.0 for one in totals(study).values()]
     return max(shares) <= float(study.about["risk_share"])
 
 
 def changed_of(study: Study, name: str) -> tuple[pl.Series, pl.Series]:
-    """Return the amounts of a resource that services free, and those that they add (below 0)."""
+    """Return the amounts of a resource that services free (> 0), and those that they add (< 0)."""
     total = totals(study)[name]
     least = _LITTLE * _whole(total)
     change = services(study).filter(pl.col("resource") == name)["freed"]
@@ -89,7 +89,7 @@ def _whole(total: Mapping[str, Any]) -> float:
 
 
 def over_reserved(study: Study) -> pl.DataFrame:
-    """Return rows with more reserved than recommended, the largest difference first."""
+    """Return rows whose reserved amount is above the recommended request, the worst first."""
     beyond = pl.col("reserved_then") - pl.col("recommended")
     rows = services(study).filter(beyond > _LITTLE * pl.col("reserved_then"))
     whole = {name: one["requested_now"] or 1.0 for name, one in totals(study, NOW).items()}
@@ -98,7 +98,7 @@ def over_reserved(study: Study) -> pl.DataFrame:
 
 
 def at_risk(study: Study) -> pl.DataFrame:
-    """Return the rows of services at risk, the worst first."""
+    """Return the rows of services whose use exceeds the request too often, the worst first."""
     return (
         services(study)
         .filter("at_risk")
@@ -126,16 +126,16 @@ _SCHEMA: Mapping[str, Any] = {
 
 
 def growth_of(use: RecordedUse) -> FloatArray:
-    """Return the daily growth of the use of a service's container, as a share, with an interval.
+    """Return how much the mean use of a service's container grows in a day, as a share.
 
-    All of the recorded time counts. The intervals hold for all services together, so that none of
-    a hundred services without growth is likely to be named. NaN for a record of less than two
-    days, or for a missing hour.
+    All of the recorded time counts. The intervals hold for all services together, so that none of a
+    hundred services without growth is likely to be named. NaN for a record of less than two days,
+    or for a missing hour.
 
     Returns
     -------
     float64, shape (services, 2, 3)
-        Growth, and the lower and upper limits of its interval.
+        By resource the growth, and the lower and upper limits of its interval.
     """
     weeks = _span_ms(use) >= LEAST_DAYS * MS_PER_DAY
     block_ms, season = (MS_PER_DAY, WEEK) if weeks else (MS_PER_HOUR, _HOURS)
@@ -151,7 +151,7 @@ def growth_of(use: RecordedUse) -> FloatArray:
 
 
 def growing(use: RecordedUse, daily: FloatArray) -> BoolArray:
-    """Return which services grow beyond chance and by enough, shape (services, 2).
+    """Return where the lower limit of growth is 5 % or more over the record, (services, 2).
 
     Parameters
     ----------
@@ -162,7 +162,7 @@ def growing(use: RecordedUse, daily: FloatArray) -> BoolArray:
 
 
 def frame_of(use: RecordedUse, daily: FloatArray) -> pl.DataFrame:
-    """Return a row for each service and resource with a growth of ``growth_of``."""
+    """Return the frame ``growth``: a row for each service and resource with a known growth."""
     grows = growing(use, daily)
     return pl.DataFrame(
         [
@@ -202,10 +202,10 @@ def _block_means(use: RecordedUse, block_ms: int) -> FloatArray:
 
 
 def grown(study: Study) -> pl.DataFrame:
-    """Return the rows of ``growth`` that grow, the fastest first, with the time that requests last.
+    """Return the rows of the frame ``growth`` whose use grows, the fastest first.
 
-    ``holds_ms`` is the time until the highest use of a container reaches its present request, if
-    growth goes on; 0 for a use above the request, null without a request.
+    The added column ``holds_ms`` is the time until the highest use of a container reaches its
+    present request, if growth goes on. It is 0 for a use above the request, null without a request.
     """
     rows = study.frames[GROWTH].filter("grows")
     now = services(study, NOW).select("service", "resource", "request_now", "use_max")

@@ -158,9 +158,9 @@ def requests_of(
     Parameters
     ----------
     workload : mapping
-        Facts of the store.
+        Facts of the store, such as its name, for ``about``.
     over : mapping of str to float, optional
-        Use over requests, by resource.
+        Use of the whole record over requests, by resource, for ``about``.
     """
     chosen, left_out = _by_use(policies)
     past, rest = _parted(use, learn_share)
@@ -278,12 +278,13 @@ def margin_of(policy: SizingPolicy) -> float:
 
 
 def subject_of(totals: pl.DataFrame, chosen: Sequence[SizingPolicy], risk_share: float) -> str:
-    """Return the recommended policy: one with a margin, within the accepted risk by CPU and memory.
+    """Return the text of the recommended policy among ``chosen``.
 
-    Of several such policies it is the one with the fewest services at risk, and then the one that
-    frees the largest share of the resource of which it frees less. If none is within the risk, it
-    is the policy of the lowest risk. A policy without a margin is recommended only if no policy has
-    a margin, and the oracle only if there is no other policy.
+    Candidates are the policies with a margin. If there are none, all policies but the oracle are,
+    or the oracle if it is alone. A candidate is within the risk if its ``above_share`` is at most
+    ``risk_share`` for CPU and memory. Of these the one with the fewest services at risk wins; among
+    equals the one whose smaller freed share, of CPU or of memory, is largest. If no candidate is
+    within the risk, the one with the lowest ``above_share`` wins.
     """
     real = [policy for policy in chosen if not isinstance(policy, Oracle)]
     names = [str(policy) for policy in real if margin_of(policy) > 0] or [str(one) for one in real]

@@ -15,20 +15,22 @@ CHANNELS = 20
 
 
 class World(NamedTuple):
-    """The fixed data.
+    """The arrays of a simulation that do not change. A period is one time step.
 
     Parameters
     ----------
     need : float64, shape (containers, periods, 2)
         Cores and GB.
     first_edge : int64, shape (containers + 1,)
-        The edges into container i are those from ``first_edge[i]`` to ``first_edge[i + 1]``.
+        The calls into container i have the edges from ``first_edge[i]`` to ``first_edge[i + 1] -
+        1``.
     upstream : int64, shape (edges,)
+        The calling container.
     calls : float64, shape (edges, periods)
     throughput : float64, shape (containers, periods)
         Calls.
     total : float64, shape (nodes, 2)
-        Cores and GB.
+        Capacity in cores and GB.
     first_fit : bool, shape (nodes,)
         Nodes with placement by first fit; other nodes place by lowest debris.
     """
@@ -43,12 +45,12 @@ class World(NamedTuple):
 
 
 class State(NamedTuple):
-    """The changing data; shape (containers, ...) unless stated.
+    """The arrays of a simulation that change; shape (containers, ...) unless stated.
 
     Parameters
     ----------
     by_first_fit : bool
-        Whether the container belongs to the nodes of first fit.
+        Whether the container is placed on the nodes of first fit.
     node : int64
         The node of the container, -1 for none.
     limit : float64, shape (containers, 2)
@@ -69,7 +71,7 @@ class State(NamedTuple):
     limits : float64, shape (containers, periods, 2)
         The limit in each period.
     history : float64, shape (containers, channels, cycles)
-        The newest cycle is the last.
+        The channels of the last cycles, the newest cycle last.
     """
 
     by_first_fit: BoolArray
@@ -96,7 +98,7 @@ FLOOR_G, FLOOR_CONTAINER = 0.01, 1e-3
 
 @compiled
 def run_period(world: World, state: State, period: int) -> None:
-    """Run one period, in which every container is served up to its limit."""
+    """Run one period, in which every container gets its need up to its limit."""
     state.node_share[:, period] = 0.0
     for at in range(len(state.limit)):
         for resource in range(2):
@@ -114,7 +116,7 @@ def run_period(world: World, state: State, period: int) -> None:
 
 @compiled
 def run(world: World, state: State, start: int, stop: int, cycle: int, active: BoolArray) -> int:
-    """Run periods until a cycle of an active container ends; returns the next period."""
+    """Run periods to ``stop`` or the end of an active container's cycle; return the next period."""
     for period in range(start, stop):
         run_period(world, state, period)
         ended = False
@@ -128,7 +130,10 @@ def run(world: World, state: State, start: int, stop: int, cycle: int, active: B
 
 @compiled
 def look_at(series: FloatArray, begin: int, end: int, out: FloatArray) -> None:
-    """Write mean and peak of CPU and of memory, and G, over periods ``begin`` to ``end``."""
+    """Write mean and peak of CPU, mean and peak of memory, and G, the mean of |CPU - memory|.
+
+    The periods are ``begin`` to ``end``, exclusive.
+    """
     out[:5] = 0.0
     for period in range(begin, end):
         cpu, memory = series[period, 0], series[period, 1]
@@ -147,7 +152,7 @@ def look_at(series: FloatArray, begin: int, end: int, out: FloatArray) -> None:
 def upstream_use(
     world: World, state: State, at: int, begin: int, end: int, out: FloatArray
 ) -> None:
-    """Write the six values of the direct upstreams, weighted by their calls (eqs 5-8)."""
+    """Write ``look_at`` and throughput of a container's callers, weighted by calls (eqs 5-8)."""
     one = np.zeros(5)
     out[:UPSTREAM] = 0.0
     total = 0.0
@@ -169,7 +174,7 @@ def upstream_use(
 def close_cycles(
     world: World, state: State, due: IntArray, now: int, largest: FloatArray, out: FloatArray
 ) -> None:
-    """Write the channels of the cycles that ended at ``now``, shape (due, channels)."""
+    """Write the state channels of the cycles that ended at ``now``, shape (due, channels)."""
     for k in range(len(due)):
         at = due[k]
         begin, row = state.began[at], out[k]
@@ -189,7 +194,7 @@ def close_cycles(
 def rewards(
     state: State, due: IntArray, rows: FloatArray, given: FloatArray, out: FloatArray
 ) -> None:
-    """Write the reward of each cycle from its channels and the coefficients (eqs 11-13)."""
+    """Write each cycle's reward from its channels ``rows`` and the coefficients (eqs 11-13)."""
     for k in range(len(due)):
         at, row = due[k], rows[k]
         if state.overflowed[at, 0] or state.overflowed[at, 1]:
@@ -251,7 +256,7 @@ def fits_in_place(world: World, state: State, at: int, cores: float, gb: float) 
 
 @compiled
 def put(state: State, at: int, node: int, cores: float, gb: float) -> None:
-    """Allocate a size on a node, and release the old size on the old node."""
+    """Place a container on a node with a new limit, and release its old limit on its old node."""
     if state.node[at] >= 0:
         state.allocated[state.node[at], 0] -= state.limit[at, 0]
         state.allocated[state.node[at], 1] -= state.limit[at, 1]
@@ -263,7 +268,7 @@ def put(state: State, at: int, node: int, cores: float, gb: float) -> None:
 
 @compiled
 def resize(world: World, state: State, due: IntArray, wanted: FloatArray, out: IntArray) -> None:
-    """Set limits one after another: in place, or on another node, or not at all."""
+    """Set wanted limits one by one, in place or on another node; write KEPT, RESIZED and so on."""
     for k in range(len(due)):
         at, cores, gb = due[k], wanted[k, 0], wanted[k, 1]
         if cores == state.limit[at, 0] and gb == state.limit[at, 1]:
@@ -281,7 +286,7 @@ def resize(world: World, state: State, due: IntArray, wanted: FloatArray, out: I
 
 @compiled
 def possible(world: World, state: State, due: IntArray, sizes: FloatArray, out: BoolArray) -> None:
-    """Write the sizes that each container can have now, in place or elsewhere, and its own."""
+    """Write which sizes each container can have now, in place or elsewhere; its own always."""
     for k in range(len(due)):
         at = due[k]
         for action in range(len(sizes)):

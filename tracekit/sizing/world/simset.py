@@ -18,7 +18,7 @@ from tracekit.sizing.world.periods import CHANNELS, State, World
 
 @dataclass(frozen=True, kw_only=True)
 class Settings:
-    """The parameters of the environment; values that the study does not state are ours."""
+    """The parameters of a sizing simulation; values that the study does not state are ours."""
 
     cycle_periods: Annotated[int, About("Periods of a decision cycle (ours).", minimum=1)] = 10
     largest_cores: Annotated[int, About("Largest CPU limit; steps of one core.", minimum=1)] = 4
@@ -73,7 +73,7 @@ class Settings:
         return np.stack([cores.ravel(), memory.ravel()], axis=1).astype(np.float64)
 
     def index_of(self, limits: FloatArray) -> IntArray:
-        """Return positions of limits, shape (..., 2), among the sizes.
+        """Return positions of limits, shape (..., 2), in ``sizes()``.
 
         By default the position is 4 (c - 1) + (g - 1) for c cores and g GB.
         """
@@ -81,12 +81,12 @@ class Settings:
         return np.asarray(self.largest_gb * (whole[..., 0] - 1) + whole[..., 1] - 1)
 
     def fitted(self, wanted: FloatArray) -> FloatArray:
-        """Return the smallest sizes that are at least the wanted amounts, or the largest size."""
+        """Round wanted amounts up to whole cores and GB, from 1 to the largest size."""
         # the tolerance keeps a forecast of two cores from becoming three by rounding
         return np.asarray(np.clip(np.ceil(np.asarray(wanted) - 1e-9), 1.0, self.largest))
 
     def coefficients(self) -> FloatArray:
-        """Return the coefficients of the compiled reward."""
+        """Return the coefficients that ``periods.rewards`` takes, in its order."""
         return np.array(
             [
                 self.alpha0,
@@ -110,7 +110,7 @@ TEST_SHARE = 0.3
 
 @dataclass(frozen=True, kw_only=True)
 class SimulationSet:
-    """Containers on call chains; no container is on two chains.
+    """Containers on call chains with their needs and calls; no container is on two chains.
 
     Parameters
     ----------
@@ -118,11 +118,12 @@ class SimulationSet:
         The name of the store or folder.
     containers : tuple of str
     chain : int64, shape (containers,)
+        The number of each container's chain.
     need : float64, shape (containers, periods, 2)
         Cores and GB.
     times_ms : int64, shape (periods,)
     edges : int64, shape (edges, 2)
-        Positions of upstream and downstream.
+        Positions of the calling and the called container.
     calls : float64, shape (edges, periods)
     facts : mapping of str to number
         Counts of filled and dropped rows, among others.
@@ -152,11 +153,11 @@ class SimulationSet:
         return np.unique(self.chain)
 
     def of_chains(self, chains: IntArray) -> SimulationSet:
-        """Return the part with some chains; its facts are those of the whole."""
+        """Return the containers of some chains as a set; its facts are those of the whole."""
         return self.take(np.flatnonzero(np.isin(self.chain, chains)))
 
     def take(self, chosen: IntArray) -> SimulationSet:
-        """Return the part with some containers, and the edges between them."""
+        """Return some containers as a set, with the edges between them."""
         place = np.full(self.size, -1, dtype=np.int64)
         place[chosen] = np.arange(len(chosen))
         ends = place[self.edges]
@@ -189,16 +190,17 @@ def upstream_felt(whole: SimulationSet, cycle_periods: int) -> float:
 
 @dataclass(frozen=True)
 class Split:
-    """The training part and the test part, which have no chain in common."""
+    """A training part and a test part of a simulation set, which have no chain in common."""
 
     training: SimulationSet
     test: SimulationSet
 
 
 def split(whole: SimulationSet, rng: np.random.Generator) -> Split:
-    """Split chains at random: the test part has 170 containers as in the study, or its share.
+    """Split a set by chains at random into a training part and a test part.
 
-    Raises TracekitError for a set with fewer than two chains.
+    The test part gets chains until it has 170 containers, as in the study, or 30 % of the set if
+    that is less. Raises TracekitError for a set with fewer than two chains.
     """
     chains = rng.permutation(whole.chains())
     if len(chains) < 2:
@@ -221,7 +223,7 @@ CYCLES_SEEN = 8
 
 
 def nodes_for(settings: Settings, containers: int) -> int:
-    """Return the number of nodes: as set, or one for every ``containers_per_node``."""
+    """Return ``settings.nodes``, or one node for every ``containers_per_node`` if it is 0."""
     # the tolerance gives 11 nodes for 225 containers in spite of rounding
     return settings.nodes or int(np.ceil(containers / settings.containers_per_node - 1e-9))
 
@@ -258,7 +260,7 @@ def _first_fit_nodes(nodes: int) -> BoolArray:
 
 
 def fresh_state(world: World) -> State:
-    """Return the state before placement; containers alternate between the halves of the nodes."""
+    """Return the state before placement; containers go in turn to first-fit nodes and to others."""
     containers, periods = world.need.shape[:2]
     alternating = np.arange(containers) % 2 == 0
     halves = bool((~world.first_fit).any())

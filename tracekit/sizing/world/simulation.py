@@ -23,13 +23,13 @@ from tracekit.sizing.world.simset import (
 
 
 class Simulation:
-    """Containers on nodes, from one decision to the next.
+    """A simulation of containers on nodes, which runs from one decision to the next.
 
     A caller reads ``state`` and ``possible``, sets limits of the ``due`` containers by ``apply``,
     runs periods by ``advance``, and repeats. After ``advance`` the cycles of the containers
     ``ended`` have ended, ``rewards`` has their rewards, and ``due`` has those that continue.
     ``now`` is the next period. ``done`` is true when all periods are over or every container has
-    had its steps.
+    had its number of cycles.
     """
 
     def __init__(self, part: SimulationSet, settings: Settings) -> None:
@@ -67,7 +67,7 @@ class Simulation:
 
     @property
     def done(self) -> bool:
-        """Whether no decision is left."""
+        """Whether the simulation is over: no container needs a new limit any more."""
         return self.now >= self.part.periods or not self.active.any()
 
     def _place_all(self) -> None:
@@ -85,11 +85,11 @@ class Simulation:
             periods.put(self.arrays, at, node, 1.0, 1.0)
 
     def state(self, containers: IntArray) -> Float32Array:
-        """Return the agent's state of some containers (eqs 5-8), shape (containers, 20, 8)."""
+        """Return the agent's state of containers (eqs 5-8): (containers, 20 channels, 8 cycles)."""
         return self.arrays.history[containers].astype(np.float32)
 
     def possible(self, containers: IntArray) -> BoolArray:
-        """Return the sizes that some containers can have now, shape (containers, actions)."""
+        """Return which sizes some containers can have now, shape (containers, actions)."""
         out = np.empty((len(containers), len(self._sizes)), dtype=np.bool_)
         periods.possible(self.world, self.arrays, containers, self._sizes, out)
         return out
@@ -97,8 +97,8 @@ class Simulation:
     def apply(self, wanted: FloatArray) -> IntArray:
         """Set limits of the due containers, rounded up to sizes.
 
-        A container without room on its node moves to another node of its half. Without room there
-        its limit stays, which counts as infeasible.
+        A container without room on its node moves to another node with the same placement rule.
+        Without room there its limit stays, which counts as infeasible.
 
         Parameters
         ----------
@@ -199,7 +199,7 @@ class View:
         return self.simulation.arrays.overflowed[self.due]
 
     def served(self, since: int) -> FloatArray:
-        """Return the amounts served to all containers from a period on.
+        """Return the amounts served to all containers from period ``since``, 0 for the first.
 
         The result has shape (containers, periods, 2).
         """
@@ -207,11 +207,11 @@ class View:
         return self.simulation.arrays.served[:, begin : self.simulation.now]
 
     def state(self) -> Float32Array:
-        """Return the agent's state of the due containers, shape (due, 20, 8)."""
+        """Return the agent's state of the due containers: (due, 20 channels, 8 cycles)."""
         return self.simulation.state(self.due)
 
     def possible(self) -> BoolArray:
-        """Return the sizes that the due containers can have now, shape (due, actions)."""
+        """Return which sizes the due containers can have now, shape (due, actions)."""
         return self.simulation.possible(self.due)
 
     def ahead(self) -> FloatArray:
