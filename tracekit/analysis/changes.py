@@ -235,7 +235,7 @@ class Sums:
 
 
 def sums_of(nodes: Iterable[NodeChanges], resources: Iterable[str]) -> dict[str, Sums]:
-    """Return the sums of each resource, from one pass over the nodes."""
+    """Return the ``Sums`` of each resource, from one pass over the nodes."""
     names = list(resources)
     each_node = [
         (node.services, {name: _node_sums(node, name) for name in names}) for node in nodes

@@ -123,9 +123,9 @@ def tables_needed(query: SqlFile, queries: Mapping[str, SqlFile]) -> tuple[str, 
 
 
 def tables_missing(store: Store, needed: tuple[str, ...]) -> tuple[str, ...]:
-    """Return those of the base tables that have no rows in the store.
+    """Return the needed base tables that have no rows in the store.
 
-    Of the two tables with containers' use, one is enough.
+    Of ``container_usage`` and ``container_amount`` one is enough.
     """
     present = {name for name in needed if any(part.rows for part in store.manifest.parts(name))}
     lacking = (name for name in needed if name not in present)
@@ -202,7 +202,7 @@ def analyze(
     without: Collection[str] = (),
     progress: Progress = SILENT,
 ) -> Analysis:
-    """Run every query that needs no choice, and every result computed from their rows.
+    """Run every query that can run without the user's parameters, and compute every result.
 
     The same seed gives the same intervals.
 

@@ -28,7 +28,7 @@ class SummaryTable:
 
 
 def summary(analysis: Analysis) -> Iterator[SummaryTable]:
-    """Yield the tables of all results that the analysis has, in the order for a reader."""
+    """Yield the tables of the printed summary, as far as the analysis has their results."""
     if requests_recorded(analysis) and (first := _availability_zones(analysis)):
         yield first
     for name, build in (

@@ -154,7 +154,7 @@ class Tally:
 
 
 class Totals:
-    """Totals over the graphs of many traces.
+    """Totals over the call graphs of many traces, which ``add`` takes some at a time.
 
     Response times are counted in whole ms, as they are recorded, so their quantiles are exact.
     """

@@ -20,7 +20,7 @@ NORMAL_95 = 1.959964
 
 @dataclass(frozen=True, kw_only=True)
 class Metric:
-    """A metric; its name is that of its function.
+    """A registered function that computes a metric; its name is that of the function.
 
     Parameters
     ----------
@@ -45,7 +45,7 @@ _METRICS: dict[str, Metric] = {}
 
 
 def metric(title: str, unit: str, source: str) -> Callable[[F], F]:
-    """Make a function of arrays a metric; see ``Metric``."""
+    """Return a decorator that registers a function of arrays as a ``Metric``."""
 
     def noted(function: F) -> F:
         made = Metric(title=title, unit=unit, source=source, function=function)

@@ -128,13 +128,13 @@ def overload(used: ArrayLike, total: ArrayLike) -> FloatArray:
 
 @metric("Theil-Sen slope", "1/h", "Theil 1950, Sen 1968")
 def theil_sen_slope(values: ArrayLike, time_h: ArrayLike) -> FloatArray:
-    """Compute the slope of each series, robust against outliers.
+    """Compute the slope of each series: the median of the slopes of all pairs of its samples.
 
     Parameters
     ----------
     values : array, shape (..., samples)
-        The series; NaN where there is no sample. All pairs are used, so give block means rather
-        than raw samples for long series.
+        The series; NaN where there is no sample. For a long series give block means, because the
+        number of pairs grows with the square.
     time_h : array, shape (samples,)
         Time of each sample in hours, all different.
 

@@ -11,7 +11,7 @@ from tracekit.intake.sources import Archives, ClusterSource, Source, all_sources
 
 @dataclass(frozen=True, kw_only=True)
 class Wanted:
-    """One archive to fetch.
+    """One archive to download, as ``plan`` returns it.
 
     Parameters
     ----------

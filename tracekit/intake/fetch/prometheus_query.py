@@ -193,7 +193,7 @@ class FetchedQuery:
 
 @dataclass(frozen=True, kw_only=True)
 class Common:
-    """The arguments that all queries of a fetch share."""
+    """The server, labels, rate, step and times that all queries of a fetch share."""
 
     url: str
     match: str

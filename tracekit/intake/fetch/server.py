@@ -43,11 +43,11 @@ T = TypeVar("T")
 
 
 class RefusedError(FetchError):
-    """The error that the server refuses this query."""
+    """The error that Prometheus refuses a query as wrong (HTTP 400 or 422)."""
 
 
 class TooMuchError(Exception):
-    """The error that the query is too large for the server."""
+    """The error that a query is too large for the server, so that it must be divided."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -54,7 +54,7 @@ def named_frames(
 
 
 def spelled(names: Sequence[str], table_names: AbstractSet[str]) -> dict[str, str]:
-    """Return the known name of each column that differs from it only in case or spaces.
+    """Return, by column, the known name that it differs from only in case or spaces.
 
     A column is left out if another column has the known name, or would get it too.
     """

@@ -73,12 +73,11 @@ class TableFormat:
     file_stem : str
         The release's name of the file: ``MSResource`` for ``MSResource_0.tar.gz``.
     columns : mapping of str to tuple of str
-        For each column of the base table, its names in headers; that of the released files
-        first.
+        For each column of the base table, its names in headers; that of the released files first.
     ignored : tuple of str
         Further columns of the file, which no base table holds.
     unpivot : Unpivot, optional
-        For a wide table, how the columns that ``columns`` leaves out are made.
+        For a wide table, the columns of the file that become rows.
     archives : Archives, optional
         The archives of the files.
     """
@@ -309,7 +308,7 @@ class ClusterFile:
 
 @dataclass(frozen=True, kw_only=True)
 class ClusterSource(Source):
-    """A source whose files are read by functions.
+    """A source with functions that read its files, one for each kind of file.
 
     Parameters
     ----------

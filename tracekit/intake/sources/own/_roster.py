@@ -202,7 +202,7 @@ class Files:
         )
 
     def series(self) -> dict[tuple[Path, str], Opened]:
-        """Return the files with time series."""
+        """Return the files with time series, by path and kind."""
         return {(one.path, word): one for word, one in self.files if word in SERIES}
 
     def __hash__(self) -> int:

@@ -139,7 +139,7 @@ class Sums:
         self._left_out = pl.Series("part", sorted(parts), dtype=pl.Int32)
 
     def rows(self) -> Iterator[Batch | Broken]:
-        """Yield the sums in batches, and the rejects."""
+        """Yield the use of containers and nodes over time in batches, and the rejects."""
         names = pl.DataFrame(
             [(key, *name) for name, key in self._keys.items()],
             schema={

@@ -21,7 +21,7 @@ _START = datetime.fromtimestamp(0, UTC).isoformat()
 
 
 def is_snapshot(head: Head) -> bool:
-    """Return whether a file begins as an object with ``pods`` and ``nodes``, and no kind."""
+    """Return whether a file begins as an object with ``pods`` and ``nodes``, without ``kind``."""
     members = first_members(head)
     lists = [name for name, value in members.items() if value == [] or value is None]
     cut = len(head.start) >= _HEAD_BYTES and list(members)[:1] == ["pods"]
@@ -40,7 +40,7 @@ def read_snapshot(opened: Opened) -> Read:
     Raises
     ------
     TracekitError
-        For a file that is no whole JSON.
+        For a file that is no complete JSON.
     """
     with opened.stream() as stream:
         try:
@@ -53,7 +53,7 @@ def read_snapshot(opened: Opened) -> Read:
 
 
 def read_record(opened: Opened) -> Read:
-    """Yield the nodes and pods of a record in their last states; a deleted object has departed."""
+    """Yield the nodes and pods of a record in their last states; a deleted one has departed."""
     yield from _rows(lambda: _of_record(opened))
 
 

@@ -227,7 +227,7 @@ def read_trace(opened: Opened) -> Read:
     Raises
     ------
     TracekitError
-        For another version than 2, and for a file that is no whole trace.
+        For a version other than 2, and for an incomplete trace.
     """
     trace = _trace(opened)
     yield from rows_of_things(_pods(trace), Roster())

@@ -257,7 +257,7 @@ def preferred(spec: Mapping[str, Any]) -> list[str]:
 
 
 def preferred_nodes(spec: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return the preferred node affinity of a pod, as weights and requirements on labels."""
+    """Return the preferred node affinity of a pod: weights with requirements on labels."""
     wishes = ((spec.get("affinity") or {}).get("nodeAffinity") or {}).get(_PREFERRED) or ()
     return [
         {

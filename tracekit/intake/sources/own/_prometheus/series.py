@@ -109,7 +109,7 @@ class Series:
 
     @cached_property
     def number(self) -> Number:
-        """The number of the series, equal in every file and ingest."""
+        """The hash of the series' name and labels, with its replica."""
         return number_of(self.name, self.labels)
 
 
