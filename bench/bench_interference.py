@@ -25,7 +25,7 @@ from vcpu_support import plain_best
 from tracekit.binding.occupancy import InterferenceModel
 from tracekit.binding.vcpu_state import VcpuState
 from tracekit.interference.options import Options
-from tracekit.interference.room import Bound, Room, make_room, pressure
+from tracekit.interference.room import Bound, VcpuPlaces, make_room, pressure
 from tracekit.interference.run import fit_rows
 from tracekit.interference.topology import linux_numbering
 
@@ -52,7 +52,7 @@ def timed(call: Callable[[], object]) -> float:
     return time.thread_time() - began
 
 
-def rows_of(size: Size, rng: np.random.Generator) -> tuple[pl.DataFrame, Room, Bound, np.ndarray]:
+def rows_of(size: Size, rng: np.random.Generator) -> tuple[pl.DataFrame, VcpuPlaces, Bound, np.ndarray]:
     """Containers scattered over the hosts, with planted coefficients."""
     names = [f"h{at:05}" for at in range(size.hosts)]
     room = make_room(names, dict.fromkeys(names, TOPOLOGY))

@@ -16,7 +16,7 @@ from tracekit.binding.choosers import Bindings, parse_ways, recorded_bindings, r
 from tracekit.binding.loop import VcpuOutcome, VcpuReplay
 from tracekit.binding.occupancy import InterferenceModel
 from tracekit.binding.run import VcpuRun, replay_vcpus
-from tracekit.binding.tables import Held, OldNeighbours, held_by_use
+from tracekit.binding.tables import OldNeighbours, RecordedUseDecision, held_by_use
 from tracekit.binding.vcpu_state import request_vcpus, room_of
 from tracekit.cluster.workload import Workload
 from tracekit.commands.bind import bind
@@ -262,7 +262,7 @@ def test_the_data_show_whether_use_holds_it(share: float, taken_off: bool) -> No
 def test_what_cannot_be_told_is_taken_off() -> None:
     load, bindings = cluster(nodes=1)
     few = dict(list(bindings.items())[:3])
-    assert held_by_use(old(load, few), "auto") == Held(taken_off=True, containers=3)
+    assert held_by_use(old(load, few), "auto") == RecordedUseDecision(taken_off=True, containers=3)
     assert not list(held_by_use(old(load, {}), "auto").facts())
 
 

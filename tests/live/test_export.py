@@ -24,7 +24,7 @@ from tracekit.base.facts import read_answer
 from tracekit.cluster.workload import Workload
 from tracekit.commands.shell import run as cli
 from tracekit.live.export import all_formats
-from tracekit.live.export._format import Left
+from tracekit.live.export._format import ExportSource
 from tracekit.live.export._spelling import yaml_text
 from tracekit.live.export.plans import drain_of
 from tracekit.policy.entrant import parse_rebalancer
@@ -276,7 +276,7 @@ def test_a_plan_keeps_budgets_and_moves_nobody_twice(tmp_path: Path) -> None:
     tracekit.ingest(tmp_path / "cluster.json", tmp_path / "store")
     study = tmp_path / "study"
     tracekit.nodes(tmp_path / "store", ["least_allocated"], repeats=1, out=study)
-    plan = drain_of(Left(study))
+    plan = drain_of(ExportSource(study))
     assert len(plan.nodes) == 2 or len(plan.nodes) == 3
     moves = plan.moves
     assert set(moves["from_node"]) == set(plan.nodes)

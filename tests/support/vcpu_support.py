@@ -15,7 +15,7 @@ from tracekit.base.arrays import FloatArray
 from tracekit.binding.vcpu_state import VcpuState
 from tracekit.interference.room import (
     Bound,
-    Room,
+    VcpuPlaces,
     make_room,
     other_sockets,
     pressure,
@@ -62,7 +62,7 @@ def bound_hosts(draw: some.DrawFn) -> list[tuple[Topology, list[list[int]]]]:
     return hosts
 
 
-def placed_on_hosts(hosts: list[tuple[Topology, list[list[int]]]]) -> tuple[Room, Bound]:
+def placed_on_hosts(hosts: list[tuple[Topology, list[list[int]]]]) -> tuple[VcpuPlaces, Bound]:
     """The hosts as one room."""
     names = [f"h{at}" for at in range(len(hosts))]
     room = make_room(names, {f"h{at}": topology for at, (topology, _) in enumerate(hosts)})
@@ -101,7 +101,7 @@ def plain_best(
     return min(results)
 
 
-def bindings(rng: np.random.Generator, hosts: int, each: int) -> tuple[Room, Bound]:
+def bindings(rng: np.random.Generator, hosts: int, each: int) -> tuple[VcpuPlaces, Bound]:
     """Hosts of 16 vCPUs, on each some instances of one to three vCPUs, scattered on sockets."""
     names = [f"h{at:04}" for at in range(hosts)]
     topology = linux_numbering(16, 2)

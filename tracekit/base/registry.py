@@ -69,7 +69,7 @@ def named(package: ModuleType, kind: type[T]) -> dict[str, T]:
     return dict(sorted(objects.items()))
 
 
-def with_brought(
+def with_entry_points(
     registered: Mapping[str, T], group: str, belongs: Callable[[str, object], bool], kind: str
 ) -> dict[str, T]:
     """Return registered objects and those of installed packages' entry points, sorted by name.

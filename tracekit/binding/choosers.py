@@ -15,7 +15,7 @@ from tracekit.base.files.result_folder import read_frame
 from tracekit.base.parameters import About
 from tracekit.binding.vcpu_state import CANDIDATES, STEP, VcpuState
 from tracekit.cluster.workload import Workload
-from tracekit.interference.room import Room
+from tracekit.interference.room import VcpuPlaces
 from tracekit.interference.topology import parse_cpu_list
 from tracekit.policy.entrant import Entrant, parse_entrant
 from tracekit.store.folder import Store
@@ -349,7 +349,7 @@ class Recorded:
         return host, int(sockets[0]), places
 
 
-def on_one_socket(room: Room, places: IntArray) -> bool:
+def on_one_socket(room: VcpuPlaces, places: IntArray) -> bool:
     """Return whether there is at least one place, and all are on one socket."""
     return len(np.unique(room.socket[places])) == 1
 
@@ -376,7 +376,7 @@ def bindings_of_fit(folder: Path) -> dict[str, tuple[str, str]]:
     return {container: (node, vcpus) for container, node, vcpus in rows.iter_rows()}
 
 
-def recorded_chooser(load: Workload, room: Room, bindings: Bindings) -> Recorded:
+def recorded_chooser(load: Workload, room: VcpuPlaces, bindings: Bindings) -> Recorded:
     """Return a chooser that repeats these bindings for the containers of a workload."""
     at = {name: number for number, name in enumerate(room.hosts)}
     hosts, places = [], []
@@ -388,7 +388,7 @@ def recorded_chooser(load: Workload, room: Room, bindings: Bindings) -> Recorded
     return Recorded(host=np.array(hosts, dtype=np.int64), places=places)
 
 
-def _places(room: Room, host: int, vcpus: str) -> IntArray:
+def _places(room: VcpuPlaces, host: int, vcpus: str) -> IntArray:
     """The places of vCPUs on a host; none unless the host has all of them."""
     try:
         ids = np.array(sorted(parse_cpu_list(vcpus)), dtype=np.int64)

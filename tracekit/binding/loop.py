@@ -18,7 +18,7 @@ from tracekit.binding.occupancy import InterferenceModel
 from tracekit.binding.vcpu_state import VcpuState, request_vcpus
 from tracekit.cluster.workload import Workload
 from tracekit.interference.options import MOST_CPU
-from tracekit.interference.room import Room
+from tracekit.interference.room import VcpuPlaces
 from tracekit.replay.engine.sampling import Used, chunks, measure_batch
 from tracekit.replay.engine.steps import step_schema
 from tracekit.replay.measures.sampled import Stretch
@@ -81,7 +81,7 @@ class VcpuReplay:
     def __init__(
         self,
         workload: Workload,
-        room: Room,
+        room: VcpuPlaces,
         model: InterferenceModel,
         service: IntArray,
         chooser: Chooser,

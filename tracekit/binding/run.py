@@ -28,8 +28,8 @@ from tracekit.binding.choosers import (
 from tracekit.binding.loop import VcpuOutcome, VcpuReplay
 from tracekit.binding.occupancy import InterferenceModel
 from tracekit.binding.tables import (
-    Held,
     OldNeighbours,
+    RecordedUseDecision,
     containers_of,
     differences_of,
     held_by_use,
@@ -43,7 +43,7 @@ from tracekit.binding.tables import (
 from tracekit.binding.vcpu_state import request_vcpus
 from tracekit.cluster.gangs import rearranged
 from tracekit.cluster.workload import Workload
-from tracekit.interference.room import Room
+from tracekit.interference.room import VcpuPlaces
 from tracekit.replay.engine.engine import Engine
 from tracekit.replay.fast.choose import suited_placer
 
@@ -73,7 +73,7 @@ class VcpuRun(Shown):
         One row for each repeat and policy.
     differences : DataFrame
         The first policy against each other one, paired by repeat: see ``tables.differences_of``.
-    held : Held
+    held : HeldOutErrors
         Whether recorded CPU contains the loss to recorded neighbours.
     remarks : tuple of Fact
         Assumptions and doubts.
@@ -91,13 +91,13 @@ class VcpuRun(Shown):
     services: pl.DataFrame
     socket: pl.DataFrame
     timing: pl.DataFrame
-    held: Held
+    held: RecordedUseDecision
     remarks: tuple[Fact, ...] = ()
 
 
 def replay_vcpus(
     workload: Workload,
-    room: Room,
+    room: VcpuPlaces,
     model: InterferenceModel,
     services: Sequence[str],
     ways: Sequence[Way],
@@ -183,7 +183,7 @@ def _check(ways: Sequence[Way], recorded: Bindings) -> None:
 class _Setting:
     """The common data of all replays of a run."""
 
-    room: Room
+    room: VcpuPlaces
     model: InterferenceModel
     services: tuple[str, ...]
     seed: int
@@ -322,7 +322,7 @@ SOCKET_SCHEMA = {
 
 
 def drawn_socket(
-    load: Workload, room: Room, outcomes: Sequence[tuple[str, VcpuOutcome]]
+    load: Workload, room: VcpuPlaces, outcomes: Sequence[tuple[str, VcpuOutcome]]
 ) -> pl.DataFrame:
     """Return one row for each policy and vCPU of one socket, as bound at the end of the replay.
 
@@ -351,7 +351,9 @@ def _bound_at_end(load: Workload, outcome: VcpuOutcome) -> BoolArray:
     )
 
 
-def _rows(load: Workload, room: Room, socket: int, name: str, outcome: VcpuOutcome) -> pl.DataFrame:
+def _rows(
+    load: Workload, room: VcpuPlaces, socket: int, name: str, outcome: VcpuOutcome
+) -> pl.DataFrame:
     host = int(room.socket_host[socket])
     places = np.flatnonzero(room.socket == socket)
     owner = dict.fromkeys((places - room.offset[host]).tolist(), -1)
@@ -378,7 +380,7 @@ def _rows(load: Workload, room: Room, socket: int, name: str, outcome: VcpuOutco
     return pl.DataFrame(rows, schema=SOCKET_SCHEMA)
 
 
-def _cores(room: Room, places: IntArray) -> list[tuple[int, int]]:
+def _cores(room: VcpuPlaces, places: IntArray) -> list[tuple[int, int]]:
     """Core and thread of each place, with cores numbered in the order of their first vCPU."""
     number: dict[int, int] = {}
     cores = []

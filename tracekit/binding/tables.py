@@ -17,7 +17,7 @@ from tracekit.binding.occupancy import InterferenceModel
 from tracekit.cluster.workload import Workload
 from tracekit.interference.linear import fit_linear
 from tracekit.interference.options import How
-from tracekit.interference.room import Bound, Room, pressure
+from tracekit.interference.room import Bound, VcpuPlaces, pressure
 from tracekit.replay.chance import compare
 from tracekit.replay.engine.steps import SETTLED, step_schema, summarize
 
@@ -119,7 +119,9 @@ def steps_of(outcomes: Sequence[tuple[str, VcpuOutcome]]) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=_schema())
 
 
-def containers_of(load: Workload, room: Room, name: str, outcome: VcpuOutcome) -> pl.DataFrame:
+def containers_of(
+    load: Workload, room: VcpuPlaces, name: str, outcome: VcpuOutcome
+) -> pl.DataFrame:
     """Return one row for each container: its node, socket and vCPUs, and its inflation."""
     nodes = np.array([*load.nodes.ids, None], dtype=object)[outcome.node]
     start = np.concatenate([[0], np.cumsum(np.bincount(room.socket_host))])
@@ -191,7 +193,7 @@ _HALF = 0.5
 
 
 @dataclass(frozen=True, kw_only=True)
-class Held:
+class RecordedUseDecision:
     """The decision whether recorded CPU contains the loss to recorded neighbours, with evidence.
 
     Parameters
@@ -241,7 +243,7 @@ class OldNeighbours:
     def __init__(
         self,
         load: Workload,
-        room: Room,
+        room: VcpuPlaces,
         model: InterferenceModel,
         service: IntArray,
         bindings: Bindings,
@@ -286,21 +288,23 @@ class OldNeighbours:
         return np.where(sound & (self.size > 0), score * self.size * MILLI_PER_CORE, 0.0)
 
 
-def held_by_use(old: OldNeighbours, option: RecordedUse) -> Held:
+def held_by_use(old: OldNeighbours, option: RecordedUse) -> RecordedUseDecision:
     """Return the decision whether recorded CPU contains the loss to recorded neighbours.
 
     ``option`` decides, unless it is ``auto``. Then recorded CPU is regressed on the predicted loss
     between containers of a service: CPU contains it unless the slope's interval ends below 1/2.
     """
     if not old.bound_count:
-        return Held(taken_off=False, containers=0)
+        return RecordedUseDecision(taken_off=False, containers=0)
     if option != "auto":
-        return Held(taken_off=option == "with_neighbours", containers=old.bound_count)
+        return RecordedUseDecision(
+            taken_off=option == "with_neighbours", containers=old.bound_count
+        )
     slope = _slope(old)
     if slope is None:
-        return Held(taken_off=True, containers=old.bound_count)
+        return RecordedUseDecision(taken_off=True, containers=old.bound_count)
     share, low, high = slope
-    return Held(
+    return RecordedUseDecision(
         taken_off=not high < _HALF, containers=old.bound_count, share=share, low=low, high=high
     )
 

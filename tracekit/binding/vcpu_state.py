@@ -22,12 +22,12 @@ from tracekit.binding.occupancy import (
 from tracekit.binding.window_scan import BOTH, CORES, IDS, best_window, decide, fill
 from tracekit.cluster.workload import Workload
 from tracekit.interference.options import SOCKETS, THREADS_PER_CORE
-from tracekit.interference.room import Room, make_room
+from tracekit.interference.room import VcpuPlaces, make_room
 from tracekit.interference.topology import Topology, linux_numbering, read_topologies
 
 
 def make_occupancy(
-    room: Room, model: InterferenceModel, service: IntArray, size: IntArray
+    room: VcpuPlaces, model: InterferenceModel, service: IntArray, size: IntArray
 ) -> Occupancy:
     """Return the occupancy of a room in which no instance is bound yet."""
     sockets, instances = len(room.socket_vcpus), len(service)
@@ -90,7 +90,7 @@ def request_vcpus(request: IntArray, resources: Sequence[str]) -> IntArray:
 
 def room_of(
     workload: Workload, *, sockets: int = SOCKETS, threads_per_core: int = THREADS_PER_CORE
-) -> Room:
+) -> VcpuPlaces:
     """Return the room of a workload's hosts, with one vCPU per 1,000 millicores of capacity.
 
     ``linux_numbering`` numbers them. vCPUs that do not divide evenly into sockets and cores are
@@ -133,7 +133,7 @@ def assumed_hosts(workload: Workload, *, sockets: int, threads_per_core: int) ->
     )
 
 
-def room_of_file(workload: Workload, path: Path) -> Room:
+def room_of_file(workload: Workload, path: Path) -> VcpuPlaces:
     """Return the room of a workload's hosts from a topology file.
 
     Raises
@@ -200,7 +200,7 @@ class VcpuState:
     """
 
     def __init__(
-        self, room: Room, model: InterferenceModel, service: IntArray, size: IntArray
+        self, room: VcpuPlaces, model: InterferenceModel, service: IntArray, size: IntArray
     ) -> None:
         self.room, self.model = room, model
         self.occupancy = make_occupancy(room, model, service, size)

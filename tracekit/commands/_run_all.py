@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from tracekit.base.crew import Alone, Crew, Workers
 from tracekit.base.errors import TracekitError
 from tracekit.base.facts import Answer, Fact, answer_of, write_document
-from tracekit.base.files.durable import LOCK, held
+from tracekit.base.files.durable import LOCK, locked
 from tracekit.base.files.places import place
 from tracekit.base.files.result_folder import read_frame
 from tracekit.base.progress import Progress
@@ -126,7 +126,7 @@ def _alone_in(out: Path) -> Iterator[None]:
     """Lock the folder against other runs; an empty new folder is removed at the end."""
     existed = out.exists()
     try:
-        with held(out / LOCK, busy=f"{out} is being written"):
+        with locked(out / LOCK, busy=f"{out} is being written"):
             yield
     finally:
         if not existed:

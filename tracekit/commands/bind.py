@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from tracekit.base.facts import Fact
     from tracekit.binding.run import VcpuRun
     from tracekit.cluster.workload import Workload
-    from tracekit.interference.room import Room
+    from tracekit.interference.room import VcpuPlaces
 
 
 def bind(
@@ -147,7 +147,7 @@ def _of_load(load: Workload) -> Iterator[Fact]:
 
 def _room(
     load: Workload, sockets: int, threads_per_core: int, topology: Path | str | None
-) -> tuple[Room, tuple[Fact, ...]]:
+) -> tuple[VcpuPlaces, tuple[Fact, ...]]:
     """The topology of hosts, and a fact where it is assumed."""
     from tracekit.binding.vcpu_state import assumed_hosts, room_of, room_of_file
 

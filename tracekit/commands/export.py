@@ -47,11 +47,11 @@ def export(
     ] = None,
 ) -> Answer:
     """Write a run in a format of ``tracekit.live.export``; facts on what is written and lost."""
-    from tracekit.live.export import Left
+    from tracekit.live.export import ExportSource
     from tracekit.live.export import export as write
 
     given = None if objects is None else Path(objects)
-    return write(Left(Path(run), policy, given), to, Path(out))
+    return write(ExportSource(Path(run), policy, given), to, Path(out))
 
 
 PANEL = Panel.replay

@@ -13,7 +13,7 @@ from tracekit.base.errors import TracekitError
 from tracekit.base.files.result_folder import read_frame
 from tracekit.base.opened import is_file, read_bytes
 from tracekit.interference.options import MOST_CPU
-from tracekit.interference.room import Room, make_room
+from tracekit.interference.room import VcpuPlaces, make_room
 from tracekit.interference.topology import (
     Topologies,
     Topology,
@@ -51,7 +51,7 @@ class Binding:
         The invalid rows: line, instance_id, node_ip and reason.
     """
 
-    room: Room
+    room: VcpuPlaces
     rows: pl.DataFrame
     place: IntArray
     rejects: pl.DataFrame

@@ -202,7 +202,7 @@ COMPARED = {
 
 
 @dataclass(frozen=True)
-class Held:
+class HeldOutErrors:
     """Errors (RMSE) on held-out rows, of a regression and of the mean; NaN without such rows."""
 
     rmse: float
@@ -215,7 +215,7 @@ class Held:
 
 
 #: The errors without a fit.
-NOTHING_HELD = Held(float("nan"), float("nan"))
+NOTHING_HELD = HeldOutErrors(float("nan"), float("nan"))
 
 
 def folds_of(groups: IntArray, rng: np.random.Generator) -> IntArray:
@@ -225,12 +225,12 @@ def folds_of(groups: IntArray, rng: np.random.Generator) -> IntArray:
     return (order % FOLDS)[at].astype(np.int64)
 
 
-def validate(regressors: FloatArray, target: FloatArray, fold: IntArray, how: How) -> Held:
+def validate(regressors: FloatArray, target: FloatArray, fold: IntArray, how: How) -> HeldOutErrors:
     """Return cross-validated errors of a regression: each fold is predicted from the others."""
     return _predicted(lambda _: (regressors, target), fold, how, intercept=True)
 
 
-def validate_pooled(table: Table, fold: IntArray, how: How) -> Held:
+def validate_pooled(table: Table, fold: IntArray, how: How) -> HeldOutErrors:
     """Return cross-validated errors of one regression for all services, each with its own mean."""
     return _predicted(lambda train: deviations(table, train), fold, how, intercept=False)
 
@@ -241,7 +241,7 @@ def _predicted(
     how: How,
     *,
     intercept: bool,
-) -> Held:
+) -> HeldOutErrors:
     """The errors over all folds; ``data`` gives regressors and target from the training rows."""
     missed, missed_constant, many = 0.0, 0.0, 0
     for held in range(FOLDS):
@@ -257,7 +257,7 @@ def _predicted(
         many += int(test.sum())
     if not many:
         return NOTHING_HELD
-    return Held(float(np.sqrt(missed / many)), float(np.sqrt(missed_constant / many)))
+    return HeldOutErrors(float(np.sqrt(missed / many)), float(np.sqrt(missed_constant / many)))
 
 
 def deviations(table: Table, train: BoolArray) -> tuple[FloatArray, FloatArray]:
@@ -302,7 +302,9 @@ def lacking(rows: int, *, needed: int = LEAST_ROWS, instances: int | None = None
     return ""
 
 
-def judge(fitted: Linear | None, held: Held, *, lacks: str, proxy: bool) -> tuple[Verdict, str]:
+def judge(
+    fitted: Linear | None, held: HeldOutErrors, *, lacks: str, proxy: bool
+) -> tuple[Verdict, str]:
     """Return the verdict on a fit, and a clause with the reason.
 
     Parameters

@@ -17,7 +17,7 @@ from tracekit.interference.topology import Topology
 
 
 @dataclass(frozen=True)
-class Room:
+class VcpuPlaces:
     """The vCPUs of all hosts in one numbering: vCPU v of host h is place ``offset[h] + v``.
 
     Parameters
@@ -47,7 +47,7 @@ class Room:
         return len(self.socket)
 
 
-def make_room(hosts: Sequence[str], topologies: Mapping[str, Topology]) -> Room:
+def make_room(hosts: Sequence[str], topologies: Mapping[str, Topology]) -> VcpuPlaces:
     """Return the room of ``hosts``, in this order. ``topologies`` has the topology of each."""
     tables: dict[int, tuple[IntArray, IntArray]] = {}
     for topology in topologies.values():
@@ -65,7 +65,7 @@ def make_room(hosts: Sequence[str], topologies: Mapping[str, Topology]) -> Room:
         owner.append(np.full(int(socket.max()) + 1, at, dtype=np.int64))
         count += len(owner[-1])
     socket = np.concatenate(sockets) if sockets else np.empty(0, np.int64)
-    return Room(
+    return VcpuPlaces(
         hosts=tuple(hosts),
         offset=offset,
         socket=socket,
@@ -124,7 +124,7 @@ class Bound:
 
 
 def pressure(
-    room: Room, bound: Bound, cpu: FloatArray, agg: Aggregation = AGGREGATION
+    room: VcpuPlaces, bound: Bound, cpu: FloatArray, agg: Aggregation = AGGREGATION
 ) -> tuple[FloatArray, FloatArray]:
     """Return how much CPU the neighbours of each instance use: ``cpu_sc`` and ``cpu_ss``.
 
@@ -167,7 +167,7 @@ def pressure(
 
 
 def other_sockets(
-    room: Room, bound: Bound, cpu: FloatArray, agg: Aggregation = AGGREGATION
+    room: VcpuPlaces, bound: Bound, cpu: FloatArray, agg: Aggregation = AGGREGATION
 ) -> FloatArray:
     """Return the pressure on each instance from other sockets of its host, shape (instances,).
 
@@ -192,7 +192,7 @@ def other_sockets(
     return _over(busy, rest)
 
 
-def _mates(room: Room, bound: Bound, holder: IntArray) -> tuple[IntArray, IntArray]:
+def _mates(room: VcpuPlaces, bound: Bound, holder: IntArray) -> tuple[IntArray, IntArray]:
     """Pairs of an instance and a foreign place on its cores, each pair once."""
     beside = room.mates[bound.place]
     owner = np.repeat(bound.owner, beside.shape[1])
@@ -212,7 +212,7 @@ def _distinct(first: IntArray, second: IntArray, size: int) -> tuple[IntArray, I
 
 
 def _occupancy(  # noqa: PLR0917 - the sums of one pass, in its order
-    room: Room,
+    room: VcpuPlaces,
     size: FloatArray,
     socket: IntArray,
     total: FloatArray,

@@ -15,7 +15,7 @@ from tracekit.interference.linear import (
     LEAST_ROWS,
     MOST_CONDITION,
     NOTHING_HELD,
-    Held,
+    HeldOutErrors,
     Linear,
     deviations,
     fit_linear,
@@ -91,7 +91,7 @@ def fit_services(
     fitted = _Fitter(table, how, rng, proxy=proxy).fit()
     if not shrink or how.nonneg or "k2" not in table.coefficients:
         return fitted
-    drawn = drawn_together(table, fitted.services, fitted.pooled["k2"][0])
+    drawn = with_shrunk_k2(table, fitted.services, fitted.pooled["k2"][0])
     return Fitted(services=drawn, pooled=fitted.pooled)
 
 
@@ -186,7 +186,7 @@ class _Fitter:
         judged = {"basis": basis, "verdict": verdict, "reason": reason, "b0": None}
         return identified, _full_row({**about, **numbers, **judged})
 
-    def _numbers(self, fitted: Linear, held: Held) -> Row:
+    def _numbers(self, fitted: Linear, held: HeldOutErrors) -> Row:
         numbers: Row = {}
         for at, name in enumerate(("b0", *self._table.coefficients)):
             values = (fitted.coefficients, fitted.errors, fitted.low, fitted.high)
@@ -288,7 +288,7 @@ def scatter(apart: FloatArray, variance: FloatArray) -> float:
     return high
 
 
-def drawn_together(table: Table, services: pl.DataFrame, towards: float | None) -> pl.DataFrame:
+def with_shrunk_k2(table: Table, services: pl.DataFrame, towards: float | None) -> pl.DataFrame:
     """Return the services with each own k2 shrunk towards the pooled k2, and intercepts to match.
 
     With fewer than ``FEWEST`` own k2 nothing changes.

@@ -23,7 +23,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tracekit.base.errors import TracekitError, system_error
-from tracekit.base.files.durable import LOCK, held, put
+from tracekit.base.files.durable import LOCK, locked, put
 from tracekit.base.files.places import check_no_link, is_remote, parquet_file
 from tracekit.base.files.result_folder import Damage, as_damage, damaged
 from tracekit.base.folders import cache_folder
@@ -196,7 +196,7 @@ def mend_catalog(store: Store) -> Path:
             hint=f"tracekit query {store.path} 'SELECT ...', or tracekit.connect in a notebook",
         )
     if _names_this_place(store) is not True:
-        with held(store.path / LOCK, busy=f"{store.path} is being written"):
+        with locked(store.path / LOCK, busy=f"{store.path} is being written"):
             check_no_link(written_of_store(store.path))
             write_catalog(store)
     return store.path / CATALOG

@@ -18,7 +18,7 @@ from isal.isal_zlib import crc32
 from tracekit.base.errors import TracekitError
 from tracekit.base.facts import FILE as ANSWER
 from tracekit.base.files.durable import LOCK, put
-from tracekit.base.files.places import found_from, place, store_error, telling
+from tracekit.base.files.places import explained_store_errors, found_from, place, store_error
 from tracekit.base.files.result_folder import STUDY
 from tracekit.base.opened import open_file, read_bytes
 
@@ -346,7 +346,7 @@ class Store:
 def open_store(path: str | Path) -> Store:
     """Open a store for reading. Raise TracekitError for a folder that is no store."""
     folder = place(path)
-    with telling():
+    with explained_store_errors():
         return Store(folder, read_manifest(folder))
 
 

@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 
 from tracekit.base.constants import INSTANCE_TYPES, STEP_MS, SYNTH_MANIFEST, SYNTH_SCHEMA, TRUTH
 from tracekit.base.errors import TracekitError, nearest
-from tracekit.base.files.durable import LOCK, held, make_folder, put, sync_tree
+from tracekit.base.files.durable import LOCK, locked, make_folder, put, sync_tree
 from tracekit.base.files.places import check_no_link
 from tracekit.base.opened import read_text
 from tracekit.base.shown import Shown
@@ -224,7 +224,7 @@ def staged(out: Path, parts: Sequence[str]) -> Iterator[Path]:
     check_out(out)
     make_folder(out)
     partial = out / _PARTIAL
-    with held(out / LOCK, busy=f"{out} is being written"):
+    with locked(out / LOCK, busy=f"{out} is being written"):
         check_no_link((partial, *(out / part for part in parts)))
         empty_folder(partial)
         try:

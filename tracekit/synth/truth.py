@@ -16,7 +16,7 @@ from tracekit.base.arrays import BoolArray, FloatArray, IntArray
 from tracekit.base.constants import STEP_MS
 from tracekit.base.units import BYTES_PER_GIB
 from tracekit.interference.options import SOCKETS
-from tracekit.interference.room import Bound, Room, make_room, pressure, service_profile
+from tracekit.interference.room import Bound, VcpuPlaces, make_room, pressure, service_profile
 from tracekit.interference.topology import Topology, linux_numbering, spell_cpu_list
 from tracekit.synth.container_usage import UsageHour
 from tracekit.synth.node_usage import NodeBlock, NodePlan
@@ -223,7 +223,7 @@ class Planted:
         ``profile`` is the mean CPU of the service's containers, which affects their neighbours.
     """
 
-    room: Room
+    room: VcpuPlaces
     bound: Bound
     cpu_list: tuple[str, ...]
     k1: FloatArray
@@ -301,7 +301,12 @@ def _bindings(world: World, rng: np.random.Generator) -> list[IntArray]:
 
 
 def _settled(  # noqa: PLR0917 - the model, in its order
-    room: Room, bound: Bound, service: IntArray, b0: FloatArray, k1: FloatArray, k2: FloatArray
+    room: VcpuPlaces,
+    bound: Bound,
+    service: IntArray,
+    b0: FloatArray,
+    k1: FloatArray,
+    k2: FloatArray,
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """The fixed point of profiles and of the pressure that they cause; it exists as k1 + k2 < 1."""
     profile = b0.copy()

@@ -17,7 +17,7 @@ from hypothesis import strategies as some
 from replay_support import changed, workload
 from shrink_support import limits, shrunk, varying
 
-from tracekit.answer.fewest.cluster import Bound, bound_to_zones
+from tracekit.answer.fewest.cluster import ZoneBoundContainers, bound_to_zones
 from tracekit.answer.fewest.outcome import Outcome, TooFewError
 from tracekit.answer.fewest.replays import LocalReplays
 from tracekit.answer.fewest.search import fewest_nodes
@@ -189,7 +189,9 @@ def test_who_may_run_in_one_zone_alone_waits_without_it_and_does_not_count() -> 
     load = in_zones(workload([(100, 1000)] * 8, rows, used_share=0.5), [*"aaaabbbb"])
     selector = Allowed(label="selector", of=np.array([0, 0, *[-1] * 8]), mask=only_a)
     load = changed(load, rules={"constraints": Constraints(parts=(selector,))})
-    assert bound_to_zones(load) == {"a": Bound(containers=2, container_steps=6, service="s0")}
+    assert bound_to_zones(load) == {
+        "a": ZoneBoundContainers(containers=2, container_steps=6, service="s0")
+    }
     study = shrunk(load, survive=True)
     assert zones_frame(study, "today") == {"a": (4, 2, "pending"), "b": (4, 0, None)}
     # eight run without zone a, and all ten without zone b

@@ -21,7 +21,7 @@ from fetch_support import NODE, Mirror, Take, archive_bytes, serving, short_body
 from tests_support import NODE_HEADER, csv_text, node_lines, tar_gz
 
 from tracekit.base.errors import TracekitError
-from tracekit.base.files.durable import held
+from tracekit.base.files.durable import locked
 from tracekit.commands.fetch import fetch
 from tracekit.commands.shell import run
 from tracekit.intake.fetch import FetchSummary, Retries
@@ -98,7 +98,7 @@ def test_no_room_on_the_disk_is_said_before_anything_is_written(
 def test_a_second_fetch_into_the_folder_is_told_who_is_at_it(take: Take, tmp_path: Path) -> None:
     (tmp_path / "out").mkdir()
     with (
-        held(tmp_path / "out" / LOCK, busy="it is being filled"),
+        locked(tmp_path / "out" / LOCK, busy="it is being filled"),
         pytest.raises(TracekitError),
     ):
         take()

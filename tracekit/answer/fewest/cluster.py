@@ -265,7 +265,7 @@ def zones_among(load: Workload, nodes: IntArray) -> list[tuple[str, int]]:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Bound:
+class ZoneBoundContainers:
     """The containers that can run in only one zone, because of rules or of their size.
 
     Parameters
@@ -283,7 +283,7 @@ class Bound:
     service: str
 
 
-def bound_to_zones(load: Workload) -> dict[str, Bound]:
+def bound_to_zones(load: Workload) -> dict[str, ZoneBoundContainers]:
     """Return the containers that can run only in one zone, by the zone's name."""
     zone, bound = zones_of(load), np.full(load.containers.count, -1)
     rules = [] if load.rules.constraints is None else load.rules.constraints.parts
@@ -304,7 +304,7 @@ def bound_to_zones(load: Workload) -> dict[str, Bound]:
     bound[present == 0] = -1
     assert load.nodes.domains is not None  # noqa: S101 - as it has zones
     return {
-        load.nodes.domains.names[one]: Bound(
+        load.nodes.domains.names[one]: ZoneBoundContainers(
             containers=int((bound == one).sum()),
             container_steps=int(present[bound == one].sum()),
             service=load.containers.services[int(np.argmax(bound == one))],

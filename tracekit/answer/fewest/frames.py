@@ -120,7 +120,7 @@ def frames_of(
     Policies are sorted by nodes; with ``by_cost`` by the cost of the nodes that stay.
     """
     orders = [
-        {"policy": policy, "repeat": repeat, "nodes": nodes - one.left}
+        {"policy": policy, "repeat": repeat, "nodes": nodes - one.gone_by_end}
         for policy, one in outcomes.items()
         for repeat, nodes in enumerate(one.by_order)
     ]
@@ -179,16 +179,16 @@ def _policy(name: str, one: Outcome, shown: Sequence[str], cluster: Cluster) -> 
     gone = np.setdiff1d(np.arange(len(cluster.node_ids)), one.place[: one.nodes])
     return {
         "policy": name,
-        "nodes": one.nodes - one.left,
-        "of": len(cluster.node_ids) - one.left,
+        "nodes": one.nodes - one.gone_by_end,
+        "of": len(cluster.node_ids) - one.gone_by_end,
         ADDED: len(one.like),
-        "bound": None if one.bound is None else max(one.bound - one.left, 0),
-        "nodes_low": min(one.by_order) - one.left,
-        "nodes_high": max(one.by_order) - one.left,
-        "joint_apart": one.nodes - one.left > JOINT * (max(one.by_order) - one.left),
+        "bound": None if one.bound is None else max(one.bound - one.gone_by_end, 0),
+        "nodes_low": min(one.by_order) - one.gone_by_end,
+        "nodes_high": max(one.by_order) - one.gone_by_end,
+        "joint_apart": one.nodes - one.gone_by_end > JOINT * (max(one.by_order) - one.gone_by_end),
         "going": one.ordering,
         **_columns("tightest", nearest(one.held)),
-        "fewer": one.nodes - 1 - one.left,
+        "fewer": one.nodes - 1 - one.gone_by_end,
         **_columns("fails", fewer),
         "fullest_node": those.node_ids[int(np.nanargmax(one.fullest[0]))],
         "special_nodes": len(cluster.special),
@@ -208,8 +208,8 @@ def _costs(one: Outcome, cluster: Cluster) -> dict[str, float | None]:
     if price is None:
         return {}
     # the bound counts the load of nodes that are gone, too
-    bound = one.cheapest if not one.left else None
-    going = one.place[one.left :]
+    bound = one.cheapest if not one.gone_by_end else None
+    going = one.place[one.gone_by_end :]
     every = going[going < len(cluster.node_ids)]
     return {COST_KEPT: _sum(price[one.staying]), COST_ALL: _sum(price[every]), COST_BOUND: bound}
 
@@ -236,7 +236,7 @@ def _sizes(outcomes: Mapping[str, Outcome], cluster: Cluster) -> pl.DataFrame:
         {
             "policy": name,
             "repeat": trial.repeat,
-            "nodes": trial.nodes - one.left,
+            "nodes": trial.nodes - one.gone_by_end,
             "holds": not trial.broken,
             "fails": trial.broken[0].limit.text if trial.broken else None,
             **_columns("tightest", trial.tightest),
@@ -254,7 +254,7 @@ def _sizes(outcomes: Mapping[str, Outcome], cluster: Cluster) -> pl.DataFrame:
 def _cost_at(one: Outcome, nodes: int, cluster: Cluster) -> float | None:
     """The cost of the first ``nodes`` nodes in the order; None where a price is unknown."""
     price = cluster.price_per_hour
-    place = one.place[one.left : nodes]
+    place = one.place[one.gone_by_end : nodes]
     priced = price is not None and (place < len(cluster.node_ids)).all()
     return _sum(price[place]) if priced and price is not None else None
 
@@ -267,7 +267,7 @@ def _nodes(outcomes: Mapping[str, Outcome], cluster: Cluster) -> pl.DataFrame:
 def _nodes_of(policy: str, one: Outcome, cluster: Cluster) -> pl.DataFrame:
     """The nodes in their order, without those that are gone by the end."""
     cluster = cluster.with_more(one.like)
-    at = one.place[one.left :]
+    at = one.place[one.gone_by_end :]
     p99, cpu, memory = (
         pl.Series(peak[at], dtype=pl.Float64).fill_nan(None) for peak in one.fullest
     )
@@ -278,7 +278,7 @@ def _nodes_of(policy: str, one: Outcome, cluster: Cluster) -> pl.DataFrame:
         LIKE: [cluster.like[place] for place in at.tolist()],
         SPECIAL: [cluster.special.get(place) for place in at.tolist()],
         "requested_fraction": one.requested[at],
-        "kept": np.arange(len(at)) < one.nodes - one.left,
+        "kept": np.arange(len(at)) < one.nodes - one.gone_by_end,
         CPU: p99,
         "cpu_max_fraction": cpu,
         MEMORY: memory,

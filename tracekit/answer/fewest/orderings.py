@@ -73,7 +73,7 @@ def fullest(nodes: Nodes) -> IntArray:
     return np.argsort(nodes.fullness, kind="stable")
 
 
-def placed(nodes: Nodes, ordering: Ordering) -> IntArray:
+def ordered_nodes(nodes: Nodes, ordering: Ordering) -> IntArray:
     """Return node indices, shape (nodes,), by rank and then by an ordering.
 
     Where zones count, nodes of a rank are spread over zones. A search removes nodes from the end.

@@ -40,12 +40,12 @@ class Outcome:
     Parameters
     ----------
     nodes : int
-        The nodes that are enough in all orders of arrival, with the ``left`` nodes.
+        The nodes that are enough in all orders of arrival, with the ``gone_by_end`` nodes.
     bound : int, optional
         A lower bound on nodes for any placement within the limits; None if none is proven.
     cheapest : float, optional
         A lower bound on the cost per hour of any placement within the limits.
-    left : int
+    gone_by_end : int
         How many nodes are gone by the end of the record; all counts here include them.
     by_order : tuple of int
         The fewest nodes for each order of arrival alone; nodes are removed in the same order.
@@ -79,7 +79,7 @@ class Outcome:
     nodes: int
     bound: int | None
     cheapest: float | None
-    left: int
+    gone_by_end: int
     by_order: tuple[int, ...]
     ordering: str
     place: IntArray
@@ -95,8 +95,8 @@ class Outcome:
 
     @property
     def staying(self) -> IntArray:
-        """Indices of the nodes that stay, without the ``left`` nodes."""
-        return self.place[self.left : self.nodes]
+        """Indices of the nodes that stay, without the ``gone_by_end`` nodes."""
+        return self.place[self.gone_by_end : self.nodes]
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from tracekit.answer.fewest.orderings import (
     least_requested,
     lighter,
     nodes_of,
-    placed,
+    ordered_nodes,
     rank_of,
 )
 from tracekit.answer.fewest.outcome import COST, Outcome
@@ -118,13 +118,13 @@ class Search:
     def over(self, orderings: Sequence[Ordering]) -> Outcome:
         """Return the best result of several orderings; the limits must hold on all nodes."""
         first, *others = orderings
-        place = placed(self.nodes, first)
+        place = ordered_nodes(self.nodes, first)
         best = self.outcome(first.__name__, place, *self.joint(place, len(place)))
         return self._by_kind(self._by_pool(self._beaten(best, others)))
 
     def on_fewer(self, broken: Margin, orderings: Sequence[Ordering]) -> Outcome | None:
         """Return the best result where a limit breaks on all nodes; None if it breaks on fewer."""
-        place = placed(self.nodes, fullest)
+        place = ordered_nodes(self.nodes, fullest)
         most = self._first_that_holds(place, broken)
         if most is not None:
             holds = functools.partial(self._hold_all, place)
@@ -141,7 +141,7 @@ class Search:
     def _beaten(self, best: Outcome, orderings: Sequence[Ordering]) -> Outcome:
         """The best of a result and the results of other orderings."""
         for ordering in orderings:
-            place = placed(self.nodes, ordering)
+            place = ordered_nodes(self.nodes, ordering)
             most = int((self._each[place].cumsum() < self._paid(best) * LESS).sum())
             if not self._promising(place, most):
                 continue
@@ -171,7 +171,7 @@ class Search:
         pools = pools_of(self.tried.load)[:_POOLS]
         if len(pools) < 2 or outcome.nodes <= self.low:
             return outcome
-        order = placed(self.nodes, least_requested)
+        order = ordered_nodes(self.nodes, least_requested)
         for pool in pools:
             own = np.isin(order, pool) & (self.nodes.rank[order] >= FREE)
             order = np.concatenate([order[~own], order[own]])
@@ -266,7 +266,7 @@ class Search:
             nodes=joint,
             bound=self.bound,
             cheapest=least_cost(load, self.policy, tried.limits),
-            left=len(self.left),
+            gone_by_end=len(self.left),
             by_order=tuple(min(one, joint) for one in by_order),
             ordering=name,
             place=place,
@@ -287,7 +287,7 @@ class Search:
         """A function that replays counts side by side where ``orders`` leave a process idle."""
 
         def ahead(*counts: int) -> None:
-            if self.tried.beside > (orders or len(self.tried.orders)):
+            if self.tried.parallel > (orders or len(self.tried.orders)):
                 sets = [place[:nodes] for nodes in dict.fromkeys(counts)]
                 self.tried.replay(self.tried.orders[0], sets)
 
@@ -297,8 +297,8 @@ class Search:
         self, place: IntArray, counts: Sequence[int], orders: int | None = None
     ) -> Iterator[int]:
         """The counts one by one, with as many replayed ahead as may be under way."""
-        for at in range(0, len(counts), self.tried.beside):
-            some = counts[at : at + self.tried.beside]
+        for at in range(0, len(counts), self.tried.parallel):
+            some = counts[at : at + self.tried.parallel]
             self._ahead(place, orders)(*some)
             yield from some
 

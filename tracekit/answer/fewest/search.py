@@ -24,7 +24,7 @@ from tracekit.answer.fewest.orderings import (
     Ordering,
     dearest,
     least_requested,
-    placed,
+    ordered_nodes,
     smallest,
 )
 from tracekit.answer.fewest.outcome import COST, NODES, Outcome, TooFewError
@@ -120,7 +120,7 @@ def enough(
     if broken is not None:
         return [False for _ in tried.orders]
     search = Search(tried, policy, by)
-    places = [placed(search.nodes, ordering) for ordering in _orderings(by)]
+    places = [ordered_nodes(search.nodes, ordering) for ordering in _orderings(by)]
     return [
         count >= search.low and any(tried.holds(order, place[:count]) for place in places)
         for order, count in zip(tried.orders, counts, strict=True)
@@ -189,7 +189,7 @@ def enough_more(
             tried.limits,
             replaying(larger),
             tried.orders,
-            tried.beside,
+            tried.parallel,
             tried.survive,
             tried.bound,
         )

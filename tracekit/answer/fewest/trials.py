@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from tracekit.answer.admissible import PENDING, WAITING
-from tracekit.answer.fewest.cluster import Bound, zones_among, zones_of
+from tracekit.answer.fewest.cluster import ZoneBoundContainers, zones_among, zones_of
 from tracekit.answer.fewest.limits import CPU, MEMORY, Limits, Margin
 from tracekit.answer.fewest.replays import Replayed, ReplayOn
 from tracekit.base.arrays import FloatArray, IntArray
@@ -67,9 +67,9 @@ class Trials:
     limits: Limits
     replay_on: ReplayOn
     orders: Sequence[int]
-    beside: int = 1
+    parallel: int = 1
     survive: bool = False
-    bound: Mapping[str, Bound] = field(default_factory=dict)
+    bound: Mapping[str, ZoneBoundContainers] = field(default_factory=dict)
     _replayed: dict[tuple[int, bytes, str], Replayed] = field(default_factory=dict)
     _seen: dict[tuple[int, bytes], None] = field(default_factory=dict)
 
@@ -82,7 +82,7 @@ class Trials:
         """Return the zones of these nodes, the largest first; empty if no loss must be survived."""
         return [] if not self.survive else [name for name, _ in zones_among(self.load, staying)]
 
-    def came(self, order: int, staying: IntArray, lost: str = "") -> Replayed:
+    def replayed(self, order: int, staying: IntArray, lost: str = "") -> Replayed:
         """Return the replay in one order on the nodes with these indices, less the lost zone."""
         stay = np.sort(staying)
         key = order, stay.tobytes(), lost
@@ -93,16 +93,16 @@ class Trials:
 
     def replay(self, order: int, sets: Sequence[IntArray]) -> None:
         """Replay on several sets of nodes at a time, so that later calls find the results."""
-        self._at_once(lambda staying: self.came(order, staying), sets)
+        self._at_once(lambda staying: self.replayed(order, staying), sets)
 
     def trial(self, order: int, staying: IntArray) -> Trial:
         """Return the trial on one set of nodes, with lost zones, and note it for ``seen``."""
         self._seen[order, np.sort(staying).tobytes()] = None
         return self._judged(order, staying)
 
-    def after(self, order: int, staying: IntArray, lost: str = "") -> Trial:
+    def judged_without_zone(self, order: int, staying: IntArray, lost: str = "") -> Trial:
         """Return the trial of one replay, without the zone ``lost`` (empty: no zone is lost)."""
-        base, row = self.base(order), self.came(order, staying, lost).row
+        base, row = self.base(order), self.replayed(order, staying, lost).row
         if lost in self.bound:  # these containers may wait
             less = self.bound[lost].containers, self.bound[lost].container_steps
             row = row | {one: row[one] - many for one, many in zip(WAITING, less, strict=True)}
@@ -115,11 +115,11 @@ class Trials:
 
     def _judged(self, order: int, staying: IntArray) -> Trial:
         """The trial without a loss, with limits that break or are nearest when a zone is lost."""
-        trial = self.after(order, staying)
+        trial = self.judged_without_zone(order, staying)
         for zone in self.at_risk(staying):
             if trial.broken:
                 break
-            lost = self.after(order, staying, zone)
+            lost = self.judged_without_zone(order, staying, zone)
             trial = replace(trial, broken=lost.broken, tightest=nearest((trial, lost)))
         return trial
 
@@ -129,8 +129,8 @@ class Trials:
 
     def hold_all(self, staying: IntArray) -> bool:
         """Return whether all limits hold in every order of arrival."""
-        for at in range(0, len(self.orders), self.beside):
-            some = self.orders[at : at + self.beside]
+        for at in range(0, len(self.orders), self.parallel):
+            some = self.orders[at : at + self.parallel]
             self._at_once(lambda order: self._judged(order, staying), some)
             if not all(self.holds(order, staying) for order in some):
                 return False
@@ -166,14 +166,14 @@ class Trials:
 
     def _at_once(self, search: Callable[[S], T], those: Sequence[S]) -> list[T]:
         """The value of a function for each item, side by side where other processes replay."""
-        if self.beside == 1 or len(those) < 2:
+        if self.parallel == 1 or len(those) < 2:
             return [search(one) for one in those]
         with ThreadPoolExecutor(len(those)) as pool:
             return list(pool.map(search, those))
 
     def base(self, order: int) -> dict[str, Any]:
         """Return the row of the policy on all nodes."""
-        return self.came(order, np.arange(self.load.nodes.count)).row
+        return self.replayed(order, np.arange(self.load.nodes.count)).row
 
     def seen(self, place: IntArray) -> tuple[Trial, ...]:
         """Return the noted trials on the first nodes of ``place``, those on most nodes first."""
@@ -189,7 +189,7 @@ class Trials:
     ) -> FloatArray:
         values = np.full(self.load.nodes.count, np.nan)
         stay = np.sort(staying)
-        values[stay] = over([part(self.came(order, stay)) for order in self.orders], axis=0)
+        values[stay] = over([part(self.replayed(order, stay)) for order in self.orders], axis=0)
         return values
 
 
@@ -245,9 +245,9 @@ def lost_zones(tried: Trials, nodes: IntArray) -> tuple[LostZone, ...]:
 
 
 def _lost(tried: Trials, stay: IntArray, zone: str, nodes: int) -> LostZone:
-    usual = tried.each(lambda order: tried.came(order, stay).row)
-    after = tried.each(lambda order: tried.after(order, stay, zone))
-    rows, broken = tried.each(lambda order: tried.came(order, stay, zone).row), worst(after)
+    usual = tried.each(lambda order: tried.replayed(order, stay).row)
+    after = tried.each(lambda order: tried.judged_without_zone(order, stay, zone))
+    rows, broken = tried.each(lambda order: tried.replayed(order, stay, zone).row), worst(after)
     more = [row[PENDING] - before[PENDING] for row, before in zip(rows, usual, strict=True)]
     return LostZone(
         zone=zone,

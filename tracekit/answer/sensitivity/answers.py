@@ -231,7 +231,7 @@ def facts_of_changes(study: Study) -> Iterator[Fact]:
 
 
 @dataclass(frozen=True)
-class Met:
+class PolicyReplays:
     """The result of ``Orders``: a row for each order of arrival, and a hash of the placements.
 
     Parameters
@@ -278,7 +278,7 @@ class Orders:
     repeats: int | None
     usual: str = ""
 
-    def run(self, _: OnProgress) -> Met | Unchanged | None:
+    def run(self, _: OnProgress) -> PolicyReplays | Unchanged | None:
         """Replay. Return None for production if its placement is not recorded."""
         load, load_digest = _loaded(self.source)
         if load_digest == self.usual:
@@ -298,7 +298,7 @@ class Orders:
             one = replay_one(met, entrant, seed, replays=repeats)
             rows.append(row_of(Planned(entrant, seed, number), one))
             digests.append(one.digest.encode())
-        return Met(rows, digest_of(digests), _about(load, varies), entrant.used_by)
+        return PolicyReplays(rows, digest_of(digests), _about(load, varies), entrant.used_by)
 
 
 def forget() -> None:
@@ -330,7 +330,7 @@ def _about(load: Workload, varies: list[str]) -> dict[str, Any]:
     }
 
 
-def results_of(met: Mapping[str, Met]) -> Results:
+def results_of(met: Mapping[str, PolicyReplays]) -> Results:
     """Return one change's replays, given by policy, in the form of a run's results."""
     rows = [{**row, "policy": name} for name, one in met.items() for row in one.rows]
     frame = pl.DataFrame(rows, infer_schema_length=None)

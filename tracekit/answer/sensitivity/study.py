@@ -17,8 +17,8 @@ from tracekit.answer.sensitivity.answers import (
     BASE,
     TURNED,
     Known,
-    Met,
     Orders,
+    PolicyReplays,
     Unchanged,
     facts_of_changes,
     forget,
@@ -200,7 +200,7 @@ def _replayed(
     progress: Progress,
 ) -> _Tried:
     """Replay the policies under each change that makes another workload."""
-    met: dict[str, dict[str, Met]] = {}
+    met: dict[str, dict[str, PolicyReplays]] = {}
     problems: dict[str, str] = {}
     unchanged: dict[str, None] = {}
     with progress.task("assumptions", len(cases) * len(policies), "policies") as task:

@@ -43,7 +43,7 @@ class Pieces:
         return next(self._pieces, None) or b""
 
 
-class Beside:
+class BackgroundCalls:
     """A background thread that runs one call at a time."""
 
     def __init__(self) -> None:

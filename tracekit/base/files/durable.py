@@ -99,7 +99,7 @@ LOCK = ".lock"
 
 
 @contextmanager
-def held(path: Path, *, busy: str) -> Iterator[None]:
+def locked(path: Path, *, busy: str) -> Iterator[None]:
     """Hold an exclusive lock on the file ``path`` in a ``with`` block. Make its folder if missing.
 
     The lock ends with the process, even with a killed one.

@@ -222,7 +222,7 @@ def store_error(error: BaseException) -> TracekitError | None:
 
 
 @contextmanager
-def telling() -> Iterator[None]:
+def explained_store_errors() -> Iterator[None]:
     """Turn errors of object store libraries in a ``with`` block into TracekitErrors."""
     try:
         yield

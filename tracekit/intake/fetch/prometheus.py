@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from tracekit.base.errors import TracekitError
-from tracekit.base.files.durable import held, make_folder
+from tracekit.base.files.durable import locked, make_folder
 from tracekit.base.files.places import check_no_link, written_of_fetch
 from tracekit.base.progress import SILENT, Progress, Task
 from tracekit.base.shown import Shown
@@ -116,7 +116,7 @@ def fetch_prometheus(
         make_folder(folder)
     except OSError as error:
         raise disk_error(error, folder) from error
-    with held(folder / f"{NAME}.lock", busy=f"{folder} is being filled"):
+    with locked(folder / f"{NAME}.lock", busy=f"{folder} is being filled"):
         check_no_link(written_of_fetch(folder))
         slices = Slices(folder, arguments)
         times = slices.times(*times)

@@ -12,7 +12,7 @@ import numpy as np
 
 from tracekit.base import units
 from tracekit.base.errors import TracekitError
-from tracekit.base.files.durable import held, make_folder
+from tracekit.base.files.durable import locked, make_folder
 from tracekit.base.files.places import check_no_link, written_of_fetch
 from tracekit.base.progress import SILENT, Progress, Task
 from tracekit.base.shown import Shown
@@ -127,7 +127,7 @@ def fetch(
         raise disk_error(error, folder) from error
     total = sum(one.usual_bytes for one in wanted)
     with (
-        held(folder / LOCK, busy=f"{folder} is being filled"),
+        locked(folder / LOCK, busy=f"{folder} is being filled"),
         progress.task("fetch", total, "bytes") as task,
     ):
         check_no_link(written_of_fetch(folder))

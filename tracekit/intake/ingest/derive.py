@@ -23,7 +23,7 @@ from tracekit.base.facts import Fact
 from tracekit.intake.ingest import shares
 from tracekit.intake.ingest.coordinate import Coordinator, Events
 from tracekit.intake.ingest.once import LEFT_OUT, TWICE, counted_once, may_repeat
-from tracekit.intake.ingest.shares import one_of_two, silent_use, strangers
+from tracekit.intake.ingest.shares import cpu_or_memory_missing, silent_use, strangers
 from tracekit.intake.ingest.stage import derived_file
 from tracekit.store.doubts import ONE_OF_TWO, SUM_OF_SOME, WITHOUT_USE
 from tracekit.store.folder import (
@@ -180,7 +180,7 @@ def _written(
             path = aside / f"{table}.parquet"
             if held:
                 con.execute(held)
-                if defect := one_of_two(con, table):
+                if defect := cpu_or_memory_missing(con, table):
                     left_out.append((table.replace("usage", "amount"), defect))
             con.execute(f"COPY ({rows}) TO '{quoted(path)}' (FORMAT parquet)")
             if con.sql(f"SELECT count(*) FROM '{quoted(path)}'").fetchall()[0][0]:

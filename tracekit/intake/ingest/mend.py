@@ -196,7 +196,9 @@ Made = TypeVar("Made")
 Known = Callable[[TraceFile], SourceEntry | None]
 
 
-def late_list(files: Sequence[TraceFile], manifest: Manifest, entry_of: Known) -> TraceFile | None:
+def file_to_reingest(
+    files: Sequence[TraceFile], manifest: Manifest, entry_of: Known
+) -> TraceFile | None:
     """Return the first new file that lists nodes or containers again; None without one.
 
     Read together with the stored files, it shows which nodes and containers are gone.

@@ -341,7 +341,7 @@ def silent_use(con: DuckDBPyConnection) -> tuple[int, str]:
     )
 
 
-def one_of_two(con: DuckDBPyConnection, table: str) -> Defect | None:
+def cpu_or_memory_missing(con: DuckDBPyConnection, table: str) -> Defect | None:
     """Return a defect that counts samples of CPU without memory, or the reverse; None for none.
 
     No row of fractions uses such a sample. Entities without any sample of CPU, or of memory, are

@@ -21,7 +21,7 @@ from typing import Any
 from tracekit.base.constants import GO_ON
 from tracekit.base.errors import TracekitError
 from tracekit.base.files.durable import LOCK
-from tracekit.base.files.places import filesystem, telling, within
+from tracekit.base.files.places import explained_store_errors, filesystem, within
 from tracekit.store.broken_rows import write_quality
 from tracekit.store.folder import (
     NAME,
@@ -205,7 +205,7 @@ def leased(store: Path) -> Iterator[Lease]:
         done.set()
         thread.join()
         # a lease on an object store that cannot be reached lapses later
-        with suppress(Exception), telling():
+        with suppress(Exception), explained_store_errors():
             lease.give_back()
 
 
@@ -286,7 +286,7 @@ class Workbench:
         """Copy new parts, rejects and ids to the store, and then the manifest that names them."""
         manifest = dataclasses.replace(manifest, quantities=self._all_quantities(manifest))
         write_quality(Store(self.folder, manifest))
-        with telling():
+        with explained_store_errors():
             self._lease.check()
             for part in _PARTS:
                 self._put_new(part)
@@ -328,7 +328,7 @@ def workbench(store: Path) -> Iterator[Workbench]:
         When another process writes the store, or the folder holds files and is no store.
     """
     with (
-        telling(),
+        explained_store_errors(),
         tempfile.TemporaryDirectory(prefix="tracekit-ingest-") as folder,
         leased(store) as lease,
     ):

@@ -17,7 +17,7 @@ from pathlib import Path
 from tracekit.base.constants import MEMORY_LIMIT_BYTES
 from tracekit.base.crew import Alone, Crew, Workers
 from tracekit.base.errors import CheckFailedError, TracekitError
-from tracekit.base.files.places import is_remote, place, telling
+from tracekit.base.files.places import explained_store_errors, is_remote, place
 from tracekit.base.files.replacing import clear_away, put_back
 from tracekit.base.progress import SILENT, Progress
 from tracekit.base.units import percent, size
@@ -27,7 +27,7 @@ from tracekit.intake.ingest.derive import derive
 from tracekit.intake.ingest.mend import (
     Replaced,
     facts,
-    late_list,
+    file_to_reingest,
     mend,
     replaced_by,
     stored_entry,
@@ -168,7 +168,7 @@ def ingest(
             manifest, traces = earlier.manifest, dataclasses.replace(traces, files=earlier.files)
             writer.before, writer.stored = manifest.sources, manifest
         whole = not (remote or unfinished(Store(folder, manifest)))
-        late = late_list(traces.files, manifest, writer.known_file) if whole else None
+        late = file_to_reingest(traces.files, manifest, writer.known_file) if whole else None
         if late is not None:
             again = partial(
                 ingest,
@@ -200,7 +200,7 @@ def ingest(
 
 def _discovered(where: Path, release: str, progress: Progress) -> Discovery:
     """The trace files at a path; raises TracekitError if the path is a store."""
-    with telling():
+    with explained_store_errors():
         if is_store(where):
             raise TracekitError(
                 f"{where} is a store, expected trace files",

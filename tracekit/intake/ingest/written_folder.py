@@ -9,7 +9,7 @@ from pathlib import Path
 
 from tracekit._version import VERSION
 from tracekit.base.errors import TracekitError
-from tracekit.base.files.durable import LOCK, held
+from tracekit.base.files.durable import LOCK, locked
 from tracekit.base.files.places import check_no_link, is_remote
 from tracekit.intake.ingest.workbench import workbench
 from tracekit.store.broken_rows import QUALITY, write_quality
@@ -81,7 +81,7 @@ def opened_for_writing(folder: Path) -> Iterator[Manifest]:
     with (
         _disk_errors(folder),
         _gone_if_empty(folder, absent=absent),
-        held(folder / LOCK, busy=f"{folder} is being written"),
+        locked(folder / LOCK, busy=f"{folder} is being written"),
     ):
         check_no_link(written_of_store(folder))
         new = not (folder / NAME).exists()

@@ -13,7 +13,7 @@ from isal import igzip_lib
 from isal.isal_zlib import crc32
 
 from tracekit.base.errors import TracekitError
-from tracekit.base.files.ahead import Beside
+from tracekit.base.files.ahead import BackgroundCalls
 from tracekit.base.files.places import open_head
 from tracekit.base.opened import GZIP_MAGIC, PARQUET_MAGIC
 from tracekit.intake.read.blocks import (
@@ -133,7 +133,7 @@ class HashingReader:
     def __init__(self, raw: BinaryIO, on_read: Callable[[int], None] | None = None) -> None:
         self._raw = raw
         self._hash = hashlib.sha256()
-        self._beside = Beside()
+        self._beside = BackgroundCalls()
         self._on_read = on_read
 
     def read(self, size: int, /) -> bytes:

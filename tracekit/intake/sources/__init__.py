@@ -73,7 +73,7 @@ class MissingColumnError(TracekitError):
 def all_sources() -> dict[str, Source]:
     """Return the sources of tracekit and of installed packages, by name."""
     own = _of_room("own") | _of_room("released")
-    return registry.with_brought(own, "tracekit.intake.sources", _is_source, "source")
+    return registry.with_entry_points(own, "tracekit.intake.sources", _is_source, "source")
 
 
 def _of_room(room: str) -> dict[str, Source]:

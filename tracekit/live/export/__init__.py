@@ -8,8 +8,8 @@ from tracekit.base import registry
 from tracekit.base.errors import TracekitError
 from tracekit.base.facts import Answer, answer_of
 from tracekit.base.files.replacing import replaced_file
+from tracekit.live.export._format import ExportSource as ExportSource
 from tracekit.live.export._format import Format
-from tracekit.live.export._format import Left as Left
 
 
 @functools.cache
@@ -19,7 +19,7 @@ def all_formats() -> dict[str, Format]:
     return {one.name: one for one in formats.values()}
 
 
-def export(left: Left, to: str, out: Path) -> Answer:
+def export(left: ExportSource, to: str, out: Path) -> Answer:
     """Write a run in a format. Return facts on what was written, and on what the format loses.
 
     Parameters

@@ -34,7 +34,7 @@ from tracekit.store.quantities import ABSENT
 FEWEST, REQUESTS = "fewest_nodes", "requests_to_change"
 
 
-class Left:
+class ExportSource:
     """The source of an export: a folder that ``run``, ``replay`` or a study has written.
 
     Parameters
@@ -185,7 +185,7 @@ class Format:
 
     name: str
     title: str
-    write: Callable[[Left], Written] = field(repr=False)
+    write: Callable[[ExportSource], Written] = field(repr=False)
     folder: bool = False
 
 

@@ -15,7 +15,7 @@ from tracekit.base.units import MS_PER_S
 from tracekit.cluster.constraints.among import ports_of
 from tracekit.cluster.resources import CPU, MEMORY, PODS, UNLIMITED
 from tracekit.cluster.workload import Workload
-from tracekit.live.export._format import Format, Left, Written, carried, left_out, lost
+from tracekit.live.export._format import ExportSource, Format, Written, carried, left_out, lost
 from tracekit.live.export._spelling import object_names, pod_names
 from tracekit.store.folder import Store
 from tracekit.store.query.database import Database
@@ -245,7 +245,7 @@ def _moment(time_ms: int) -> str:
     return datetime.fromtimestamp(time_ms / MS_PER_S, UTC).isoformat().replace("+00:00", "Z")
 
 
-def _kwok(left: Left) -> Written:
+def _kwok(left: ExportSource) -> Written:
     load = left.load
     objects = objects_of(load, left.store)
     if left.policy:
@@ -267,7 +267,7 @@ def _kwok(left: Left) -> Written:
     return Written(files={"": text.encode()}, facts=facts)
 
 
-def _places(left: Left, policy: str) -> Mapping[str, str | None]:
+def _places(left: ExportSource, policy: str) -> Mapping[str, str | None]:
     """The node of each container under a policy of the run."""
     rows = left.frame("placements")
     mine = rows.filter(pl.col("policy") == policy)
@@ -289,7 +289,7 @@ kwok = Format(
 _KIND = "apps/v1.Deployment"
 
 
-def _simkube(left: Left) -> Written:
+def _simkube(left: ExportSource) -> Written:
     try:
         import msgpack  # type: ignore[import-untyped,unused-ignore] # noqa: PLC0415 - an extra
     except ModuleNotFoundError:

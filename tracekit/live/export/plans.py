@@ -17,7 +17,7 @@ from tracekit.cluster.gangs import in_order_of
 from tracekit.cluster.losses import without
 from tracekit.cluster.on_nodes import barred_by, on_nodes
 from tracekit.cluster.workload import Workload
-from tracekit.live.export._format import FEWEST, Format, Left, Written
+from tracekit.live.export._format import FEWEST, ExportSource, Format, Written
 from tracekit.live.export._spelling import checked_name, command, script
 from tracekit.policy.entrant import parse_entrant
 from tracekit.replay.runs.one import replay_nodes, replay_one
@@ -62,7 +62,7 @@ class Plan:
         yield from self.about
 
 
-def moves_of(left: Left) -> Plan:
+def moves_of(left: ExportSource) -> Plan:
     """Return the moves of the policy's rebalancer, or else the plan of ``drain_of``."""
     if left.replay is not None and (left.policy or not _can_go(left)):
         entrant = left.entrant()
@@ -71,12 +71,12 @@ def moves_of(left: Left) -> Plan:
     return drain_of(left)
 
 
-def _can_go(left: Left) -> bool:
+def _can_go(left: ExportSource) -> bool:
     fact = None if left.answer is None else left.answer.first("verdict")
     return fact is not None and fact.about_it("case") is not None
 
 
-def _moved(left: Left, policy: str) -> Plan:
+def _moved(left: ExportSource, policy: str) -> Plan:
     """The moves of a rebalancer, with those of one time as a wave."""
     rows = left.frame("moves").filter(policy=policy)
     if rows.is_empty():
@@ -88,7 +88,7 @@ def _moved(left: Left, policy: str) -> Plan:
     return Plan(moves=wave.hstack(moved).with_columns(rows["from_node"], rows["to_node"]))
 
 
-def drain_of(left: Left) -> Plan:
+def drain_of(left: ExportSource) -> Plan:
     """Return the plan that empties the nodes that a run found not needed, at the end of the trace.
 
     The policy places the pods of these nodes anew. All other pods stay.
@@ -121,7 +121,7 @@ def drain_of(left: Left) -> Plan:
     return Plan(moves=moves, nodes=nodes, held=held, about=tuple(about))
 
 
-def _going(left: Left) -> tuple[Study, list[str], str]:
+def _going(left: ExportSource) -> tuple[Study, list[str], str]:
     """The study, the nodes that can go (the first to go first), and the policy that places."""
     fact = None if left.answer is None else left.answer.first("verdict")
     case = None if fact is None else fact.about_it("case")
@@ -153,7 +153,7 @@ def _leaving(load: Workload, nodes: IntArray) -> list[int]:
 
 
 def _placed_anew(
-    load: Workload, leaving: Sequence[int], going: Sequence[int], left: Left, policy: str
+    load: Workload, leaving: Sequence[int], going: Sequence[int], left: ExportSource, policy: str
 ) -> dict[int, int]:
     """The new node of each leaving container, -1 for none; both as positions."""
     last = len(load.use.times_ms) - 1
@@ -262,7 +262,7 @@ def _rows(
     )
 
 
-def _moves_csv(left: Left) -> Written:
+def _moves_csv(left: ExportSource) -> Written:
     plan = moves_of(left)
     return Written(files={"": plan.moves.write_csv().encode()}, facts=tuple(plan.facts()))
 
@@ -274,7 +274,7 @@ moves_csv = Format(
 )
 
 
-def _drain_sh(left: Left) -> Written:
+def _drain_sh(left: ExportSource) -> Written:
     """Cordon all nodes first, so that no pod moves to a node that is drained later.
 
     ``kubectl drain`` itself waits for the budgets of disruption.

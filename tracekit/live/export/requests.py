@@ -17,7 +17,7 @@ from tracekit.base.units import MILLI_PER_CORE
 from tracekit.intake.sources.own._kubernetes.requests import amount, is_sidecar
 from tracekit.intake.sources.own._kubernetes.shape import owner_of, pod_service
 from tracekit.live.build import objects_in
-from tracekit.live.export._format import REQUESTS, Format, Left, Written, left_out
+from tracekit.live.export._format import REQUESTS, ExportSource, Format, Written, left_out
 from tracekit.live.export._spelling import command, is_name, quantities, script, yaml_text
 from tracekit.sizing.requests.rows import by_change, services
 
@@ -51,7 +51,7 @@ class Sized:
     high: Mapping[str, Mapping[str, int]]
 
 
-def sized(left: Left) -> tuple[list[Sized], list[Fact]]:
+def sized(left: ExportSource) -> tuple[list[Sized], list[Fact]]:
     """Return the objects whose requests change, the largest change first, and facts on the export.
 
     Raises
@@ -99,7 +99,7 @@ def sized(left: Left) -> tuple[list[Sized], list[Fact]]:
     return resized, [wrote, *facts]
 
 
-def _recommended(left: Left) -> tuple[Study, pl.DataFrame, Path]:
+def _recommended(left: ExportSource) -> tuple[Study, pl.DataFrame, Path]:
     """The study of requests, its rows of the written policy, and the path of the pods."""
     study = left.study(REQUESTS)
     if study is None:
@@ -186,7 +186,7 @@ def _shares(whole: int, parts: Sequence[int]) -> list[int]:
     return [end - start for start, end in pairwise([0, *ends])]
 
 
-def _kubectl_patch(left: Left) -> Written:
+def _kubectl_patch(left: ExportSource) -> Written:
     resized, facts = sized(left)
     return Written(files={"": script([_line(one) for one in resized])}, facts=tuple(facts))
 
@@ -216,7 +216,7 @@ kubectl_patch = Format(
 _API = {"CronJob": "batch/v1"}
 
 
-def _vpa(left: Left) -> Written:
+def _vpa(left: ExportSource) -> Written:
     resized, facts = sized(left)
     return Written(files={"": yaml_text(*map(_object, resized)).encode()}, facts=tuple(facts))
 

@@ -16,7 +16,7 @@ from tracekit.base.errors import TracekitError
 from tracekit.base.facts import Fact, Followup
 from tracekit.base.opened import read_bytes
 from tracekit.base.units import MS_PER_S
-from tracekit.live.export._format import Format, Left, Written, left_out, not_carried
+from tracekit.live.export._format import ExportSource, Format, Written, left_out, not_carried
 from tracekit.live.export._spelling import yaml_text
 from tracekit.live.extender import check_served
 from tracekit.policy.entrant import address
@@ -35,7 +35,7 @@ _DEFAULT = [PLUGIN_OF[name] for name in ("least_allocated", "balanced_allocation
 _FINEST = 1000
 
 
-def _kube_scheduler(left: Left) -> Written:
+def _kube_scheduler(left: ExportSource) -> Written:
     entrant = left.entrant()
     policy, rebalance = entrant.placement, entrant.rebalance
     facts = [Fact(kind="exported", subject=str(policy), because="kube_scheduler")]
@@ -158,7 +158,7 @@ kube_scheduler = Format(
 _AROUND = ("interval_ms", "move_downtime_ms", "node_fit", "evictor_limit_node")
 
 
-def _descheduler(left: Left) -> Written:
+def _descheduler(left: ExportSource) -> Written:
     rebalance = left.entrant().rebalance
     if rebalance is None:
         raise TracekitError(

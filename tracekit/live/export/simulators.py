@@ -13,8 +13,8 @@ import polars as pl
 from tracekit.base.units import BYTES_PER_KIB, BYTES_PER_MIB, MILLI_PER_CORE, MS_PER_S
 from tracekit.cluster.workload import Workload
 from tracekit.live.export._format import (
+    ExportSource,
     Format,
-    Left,
     Written,
     carried,
     ends_ms,
@@ -24,7 +24,7 @@ from tracekit.live.export._format import (
 )
 
 
-def _opendc(left: Left) -> Written:
+def _opendc(left: ExportSource) -> Written:
     load = left.load
     files = {
         "tasks.parquet": _parquet(_tasks(load)),
@@ -123,7 +123,7 @@ opendc = Format(
 _UNKNOWN = -1
 
 
-def _swf(left: Left) -> Written:
+def _swf(left: ExportSource) -> Written:
     load = left.load
     text = "\n".join([*_header(load), *(" ".join(map(str, row)) for row in _jobs(load))])
     facts = (

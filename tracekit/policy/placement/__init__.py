@@ -352,7 +352,7 @@ class BatchPolicy(PlacementPolicy):
 def all_policies() -> dict[str, type[PlacementPolicy]]:
     """Return every placement policy, by name: tracekit's, and those of installed packages."""
     own = registry.subclasses(sys.modules[__name__], PlacementPolicy)
-    return registry.with_brought(own, "tracekit.policies", _is_policy, "placement policy")
+    return registry.with_entry_points(own, "tracekit.policies", _is_policy, "placement policy")
 
 
 def _is_policy(name: str, brought: object) -> bool:

@@ -196,7 +196,7 @@ class Measure:
 def declared_measures() -> tuple[tuple[str, Measure], ...]:
     """Return every measure with its name, in order, also those of installed packages."""
     own = registry.named(sys.modules[__name__], Measure)
-    declared = registry.with_brought(own, "tracekit.measures", _is_measure, "measure")
+    declared = registry.with_entry_points(own, "tracekit.measures", _is_measure, "measure")
     return tuple(sorted(declared.items(), key=lambda one: (one[1].order, one[0])))
 
 

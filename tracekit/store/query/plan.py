@@ -11,7 +11,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from tracekit.base.files.places import filesystem, is_remote, parquet_metadata, telling, within
+from tracekit.base.files.places import (
+    explained_store_errors,
+    filesystem,
+    is_remote,
+    parquet_metadata,
+    within,
+)
 from tracekit.base.shown import Shown
 from tracekit.store.folder import Store
 from tracekit.store.query.run import AnyDatabase, open_database
@@ -173,7 +179,7 @@ def plan(
         return Plan(tables=tables, engines=engines, advice=_advice(engines))
     requests = sum(table.partitions + 2 * table.files for table in tables)
     size = sum(table.bytes for table in tables)
-    with telling():
+    with explained_store_errors():
         reach = measure_reach(sample[1], size, requests, engines[0].pass_s, clock)
     advice = f"{_advice(engines)}; {advice_on(reach)}"
     return Plan(tables=tables, engines=engines, advice=advice, reach=reach)
