@@ -52,10 +52,7 @@ _KINDS = 5
 
 
 def broken_rows(entries: Sequence[SourceEntry]) -> list[Fact]:
-    """Return a fact for each kind of broken rows, and one fact for all further kinds.
-
-    The kind with most rows is first.
-    """
+    """Return facts on kinds of broken rows, the largest first; kinds after the fifth share one."""
     kinds = [
         (defect.rows, entry, defect)
         for entry in entries
@@ -86,10 +83,7 @@ _NO_ROWS = (WATCH_DEFECT, PARTIAL_DEFECT, UNREAD_DEFECT)
 
 
 def all_rejected(manifest: Manifest, tables: Sequence[str]) -> TracekitError | None:
-    """Return the error for tables whose rows are all rejects, with the first reason.
-
-    Return None if there is no such table.
-    """
+    """Return an error on the first of ``tables`` whose rows are all rejects, else None."""
     for table in tables:
         entries = manifest.parts(table)
         broken = [
@@ -111,10 +105,7 @@ def all_rejected(manifest: Manifest, tables: Sequence[str]) -> TracekitError | N
 
 
 def place_in(file: str, line: int) -> str:
-    """Return the place of a row in a file.
-
-    The place is a line, or the number of an object in a JSON document.
-    """
+    """Return the place of a row in a file: ``line 7``, or ``object 7`` of a JSON document."""
     json = file.removesuffix(".gz").endswith(".json")
     return f"{'object' if json else 'line'} {line}"
 
@@ -146,7 +137,7 @@ _MOST_TEXT_BYTES = 2**31 - 1
 
 
 def arrow_array(values: NDArray[np.generic], absent: BoolArray | None = None) -> pa.Array:
-    """Return a numpy array as Arrow array without a copy. Its values are NULL where ``absent``."""
+    """Return a numpy array as an Arrow array without a copy; values are NULL where ``absent``."""
     validity = None
     if absent is not None and absent.any():
         validity = pa.py_buffer(np.packbits(~absent, bitorder="little"))
@@ -169,7 +160,7 @@ def arrow_strings(texts: pl.Series) -> pa.Array:
 
 
 def arrow_table(rows: Sequence[Mapping[str, object]], schema: pa.Schema) -> pa.Table:
-    """Return dictionaries as an Arrow table of whole numbers and strings."""
+    """Return dictionaries as the rows of an Arrow table, whose columns are int64 or strings."""
     columns = [_arrow_column([row[field.name] for row in rows], field.type) for field in schema]
     return pa.Table.from_arrays(columns, schema=schema)
 
@@ -181,7 +172,7 @@ def _arrow_column(values: Sequence[object], kind: pa.DataType) -> pa.Array:
 
 
 def in_groups(pieces: Iterator[pa.Table], group_rows: int) -> Iterator[pa.Table]:
-    """Yield tables of exactly ``group_rows`` rows, the last one shorter."""
+    """Yield the rows of ``pieces`` in tables of ``group_rows`` rows; the last may be shorter."""
     pending: list[pa.Table] = []
     rows = 0
     for piece in pieces:
@@ -230,7 +221,7 @@ _LINES = pa.field("lines_read", pa.int64())
 
 
 def write_quality(store: Store) -> None:
-    """Write the quality tables of a store as Parquet."""
+    """Write the quality tables of a store, on defects and source files, as Parquet."""
     moves = {}
     for path, table in quality_tables(store.manifest.sources):
         target = store.path / path
@@ -247,7 +238,7 @@ def write_quality_table(table: pa.Table, target: Any) -> None:
 
 
 def quality_tables(sources: Sequence[SourceEntry]) -> Iterator[tuple[str, pa.Table]]:
-    """Yield the quality tables, each with its path in the store."""
+    """Yield the path in the store and the rows of each quality table: defects and source files."""
     defects = [
         {"source_file": entry.file, "table": entry.table, **vars(defect)}
         for entry in sources
@@ -259,10 +250,7 @@ def quality_tables(sources: Sequence[SourceEntry]) -> Iterator[tuple[str, pa.Tab
 
 
 def has_lines(sources: Sequence[SourceEntry]) -> bool:
-    """Return whether the table of files has the column of lines.
-
-    It has the column if the number of lines of some file is recorded.
-    """
+    """Return whether the number of lines of some file is recorded: a column of quality/sources."""
     return any(entry.lines_read is not None for entry in sources)
 
 

@@ -54,13 +54,13 @@ WHERE database_name = ? ORDER BY schema_name, table_name, column_index
 def copy_query_views(
     con: DuckDBPyConnection, target: str, schemas: Sequence[str], *, from_cache: bool = True
 ) -> None:
-    """Create the views of ``queries/`` in schemas of an attached database with the base tables.
+    """Create the views of ``queries/`` in ``schemas`` of the attached database ``target``.
 
     Parameters
     ----------
     from_cache : bool
-        Whether to use the cached views, which are made again where they are missing or damaged;
-        otherwise all views are bound.
+        Whether to copy views that are cached for these base tables, and to cache them if they are
+        missing or damaged; otherwise DuckDB binds all views.
     """
     digest = _digest(con, target) if from_cache else None
     if digest is not None and _copied_from_cache(con, digest, target):
@@ -156,7 +156,7 @@ STORAGE_VERSION = "v1.0.0"
 
 
 def write_catalog(store: Store) -> None:
-    """Write the quality tables and ``catalog.duckdb``, both from the manifest."""
+    """Write the quality tables and ``catalog.duckdb``, a database with the store's views."""
     write_quality(store)
     temporary = store.path / f".{CATALOG}.new"
     temporary.unlink(missing_ok=True)
@@ -174,7 +174,7 @@ def write_catalog_to(store: Store, target: Path, *, from_cache: bool = True) -> 
     Parameters
     ----------
     from_cache : bool
-        Whether to use the cached views.
+        Whether to use cached views; see ``copy_query_views``.
     """
     if _TAKEN_FOR_MORE & set(str(store.path.resolve())):
         _write_elsewhere(store, target, from_cache)
@@ -183,7 +183,7 @@ def write_catalog_to(store: Store, target: Path, *, from_cache: bool = True) -> 
 
 
 def mend_catalog(store: Store) -> Path:
-    """Return the path of a store's catalog, which is written again where the store was moved.
+    """Return the path of a store's catalog, written again if it is missing or of another folder.
 
     Raises
     ------
@@ -285,17 +285,17 @@ def _damaged(error: Exception) -> TracekitError:
 
 
 def damaged_parts(folder: Path, entries: Iterable[SourceEntry]) -> Iterator[Damage]:
-    """Yield the missing and changed files of these entries. Every file is read."""
+    """Yield the files of these entries that are missing or changed. Every file is read."""
     for entry in entries:
         yield from damaged(folder, entry.checksums, entry.file)
 
 
 def damaged_quality(store: Store) -> Iterator[Damage]:
-    """Yield the quality tables that differ from the manifest, from which they are made.
+    """Yield the damaged quality tables: those that differ from the manifest.
 
-    Quality tables are written after the manifest: after a killed ingest they lack its last source
-    file, which is no damage. A table with other bytes than today's is damaged, unless another
-    version of the library wrote it.
+    Quality tables are written after the manifest. If ingest was killed in between, they lack its
+    last source file, which is no damage. A table with the right rows but other bytes than today's
+    is damaged, unless another version of the library wrote it.
     """
     for path, wanted in quality_tables(store.manifest.sources):
         try:
@@ -315,9 +315,9 @@ def damaged_quality(store: Store) -> Iterator[Damage]:
 
 
 def stale_quality(store: Store) -> Iterator[str]:
-    """Yield the quality tables that differ from those that would be written today.
+    """Yield the paths of quality tables whose bytes differ from what would be written today.
 
-    Another version of a library wrote them, or they have damage that looks like that.
+    Another version of a library wrote them, or they are damaged.
     """
     for path, wanted in quality_tables(store.manifest.sources):
         if not _is_as_written(store.path / path, wanted):
@@ -337,7 +337,7 @@ def _writer() -> str:
 
 
 def unfinished(store: Store) -> bool:
-    """Return whether a killed ingest left a source file without its row in the quality tables."""
+    """Return whether quality/sources lacks a source file of the manifest after a killed ingest."""
     path, wanted = next(one for one in quality_tables(store.manifest.sources) if one[0] == SOURCES)
     try:
         stored_rows = parquet_file(store.path / path).metadata.num_rows
@@ -357,10 +357,10 @@ ORDER BY ALL
 
 
 def checked_catalog(store: Store) -> tuple[bool, str | None]:
-    """Return whether the catalog has the bytes that would be written today, and its damage.
+    """Return whether the catalog has the bytes that would be written today, and what is damaged.
 
-    The damage is None where the catalog is missing, the store was moved, or another version wrote
-    the catalog, because the original bytes are then unknown.
+    The second value is None for an undamaged catalog. It is also None where the catalog is missing,
+    the store was moved, or another version wrote it, as the original bytes are then unknown.
     """
     with tempfile.TemporaryDirectory() as aside:
         made, copy = Path(aside) / "made", Path(aside) / "copy"

@@ -54,14 +54,12 @@ _MS = "time_ms"
 
 
 def doubts(store: Store, *, counted: frozenset[str] = frozenset()) -> tuple[Fact, ...]:
-    """Return facts on data that is ignored, left out or impossible.
-
-    The list is empty for a store without such data.
+    """Return facts on data of a store that is ignored, left out or impossible.
 
     Parameters
     ----------
     counted : frozenset of str
-        Defects, and ``NEVER_RAN``, for which the caller has facts of its own.
+        Defects, and ``NEVER_RAN``, that are left out because the caller states them itself.
     """
     return tuple(_doubts(store, _DEFECTS - counted))
 
@@ -76,10 +74,7 @@ def _doubt_of(because: str, names: pl.Series, unit: str, **about: Scalar) -> Fac
 
 
 def base_sizes(store: Store) -> tuple[tuple[str, float, float], ...]:
-    """Return the name, cores and bytes of each node.
-
-    A size is 0 where it is missing or in another unit.
-    """
+    """Return (name, cores, memory bytes) of each node; 0 for a size missing or in another unit."""
     if not any(entry.rows for entry in store.manifest.parts("node_resource")):
         return ()
     _, capacity = nodes_of(read(store, "node"), read(store, "node_resource"))

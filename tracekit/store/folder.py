@@ -46,7 +46,7 @@ UNKNOWN_NAME = "unknown_name"
 
 @dataclass(frozen=True, kw_only=True)
 class Defect:
-    """One kind of defect that ingest found in a file."""
+    """One kind of defect that ingest found in a file, and what became of the ``rows`` with it."""
 
     defect: str
     column: str
@@ -57,7 +57,7 @@ class Defect:
 
 @dataclass(frozen=True, kw_only=True)
 class SourceEntry:
-    """One source file of the store.
+    """One file that ingest read into a table; an entry of the manifest.
 
     ``rows_read = rows + rejected + duplicates_dropped``. ``lines_read`` is the number of lines
     where a line may give several rows; shares of broken rows are shares of lines. ``content`` is a
@@ -85,13 +85,13 @@ class SourceEntry:
 
     @property
     def units_read(self) -> int:
-        """The base of shares of broken rows: the number of lines if known, else of rows."""
+        """The number of lines if it is recorded, else of rows; shares of broken rows are of it."""
         return self.rows_read if self.lines_read is None else self.lines_read
 
 
 @dataclass(frozen=True, kw_only=True)
 class Manifest:
-    """The content of a store.
+    """The manifest of a store, which lists its content.
 
     ``dimensions`` has the number of ids of each entity; further ids belong to an interrupted
     ingest. ``quantities`` maps each quantity to recorded, inferred or absent. ``made_up`` is True
@@ -108,11 +108,11 @@ class Manifest:
     format_version: int = FORMAT_VERSION
 
     def parts(self, table: str) -> list[SourceEntry]:
-        """Return the source files of a table, in the order of ingest."""
+        """Return the entries of a table, one for each source file, in the order of ingest."""
         return [entry for entry in self.sources if entry.table == table]
 
     def stated(self, table: str) -> list[SourceEntry]:
-        """Return the source files of a table without the parts that ingest derived."""
+        """Return the entries of a table that have rows and that ingest did not derive."""
         return [one for one in self.parts(table) if one.rows and one.release != DERIVED]
 
 
@@ -231,10 +231,7 @@ def _not_a_store(folder: Path) -> TracekitError:
 
 
 def lost_manifest(folder: Path) -> TracekitError | None:
-    """Return the error for a folder of results that lacks its manifest.
-
-    Return None for any other folder.
-    """
+    """Return an error if a folder has results of tracekit without their manifest, else None."""
     if (folder / NAME).exists() or not (folder / ANSWER).exists():
         return None
     return TracekitError(
@@ -274,7 +271,7 @@ def _line(entry: SourceEntry) -> str:
 
 
 def is_sealed(folder: Path) -> bool:
-    """Return whether a store's manifest has a seal, which reveals any change."""
+    """Return whether a store's manifest ends in a seal, a checksum that reveals any change."""
     return _SEAL in read_bytes(folder / NAME)
 
 
@@ -318,11 +315,11 @@ class Store:
         return (folder.parent.name if folder.name == "store" else "") or folder.name
 
     def table_files(self, table: str) -> list[Path]:
-        """Return the Parquet files of a base table that are committed."""
+        """Return the Parquet files of a base table that the manifest lists."""
         return [self.path / part_path(table, e.part) for e in self.manifest.parts(table)]
 
     def stated_files(self, table: str) -> list[Path]:
-        """Return the Parquet files of a base table without the parts that ingest derived."""
+        """Return a base table's Parquet files that have rows and that ingest did not derive."""
         return [self.path / part_path(table, e.part) for e in self.manifest.stated(table)]
 
     def reject_files(self, table: str) -> list[Path]:
@@ -356,7 +353,7 @@ def others(folder: Path) -> list[Path]:
 
 
 def written_of_store(folder: Path) -> Iterator[Path]:
-    """Yield all paths that belong to a store."""
+    """Yield the paths in a folder that belong to a store; those at the top may not exist."""
     for name in _OWN | _HALF_WRITTEN:
         yield folder / name
         yield from (folder / name).rglob("*")

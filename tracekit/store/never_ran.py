@@ -21,25 +21,22 @@ _SAYS_SO = "kubernetes"
 
 
 def says_so(store: Store) -> bool:
-    """Return whether a source of the store states for every container if it has a node."""
+    """Return whether lists of Kubernetes in the store say of every container if it has a node."""
     return any(entry.release == _SAYS_SO for entry in store.manifest.parts("container"))
 
 
 def waits() -> pl.Expr:
-    """Return an expression for rows of ``container`` without a node.
-
-    Rows of containers that left are not among these rows.
-    """
+    """Return an expression for rows of ``container`` without a node and without a departure."""
     return pl.col("node").is_null() & pl.col("departure_ms").is_null()
 
 
 def gated() -> pl.Expr:
-    """Return an expression for rows of ``container`` that a scheduling gate keeps from a node."""
+    """Return an expression for rows of ``waits`` that a scheduling gate keeps from a node."""
     return waits() & pl.col("not_held").fill_null("").str.split(", ").list.contains(GATES)
 
 
 def never_ran(store: Store) -> pl.DataFrame:
-    """Return a row for each container without a node in all its rows.
+    """Return the last row of each container that has neither a node nor a departure in it.
 
     The frame is empty if no file records whether containers have nodes.
     """
@@ -110,7 +107,7 @@ _NAMED = r"^is '(.*?)', (?:which no file|expected a (?:node|container) of )"
 
 
 def now_listed(store: Store, before: Sequence[SourceEntry]) -> Iterator[Fact]:
-    """Yield a fact on rejected rows of these entries whose nodes or containers later files list."""
+    """Yield a fact on rows rejected for an unlisted node or container that is listed by now."""
     strange = [
         one for one in before if any(defect.defect == UNKNOWN_NAME for defect in one.defects)
     ]
@@ -146,9 +143,9 @@ _RAN = ("container", "container_usage")
 
 
 def silent(store: Store, nodes: pl.DataFrame) -> pl.DataFrame:
-    """Return nodes without recorded use and without containers, where other nodes have either.
+    """Return nodes without recorded use and without containers, if other nodes have use.
 
-    kubectl lists every pod, so a node without a pod is empty there, and is not included.
+    kubectl lists every pod, so there a node without a pod is empty, and no node is returned.
     """
     own = without_use(store, nodes)
     if says_so(store) or not own.height:
@@ -157,7 +154,7 @@ def silent(store: Store, nodes: pl.DataFrame) -> pl.DataFrame:
 
 
 def silent_facts(store: Store, nodes: pl.DataFrame) -> Iterator[Fact]:
-    """Yield facts on ignored nodes without recorded use, and on other nodes without it."""
+    """Yield facts on the nodes of ``silent``, which are ignored, and on others without use."""
     own, aside = without_use(store, nodes).height, silent(store, nodes).height
     if aside:
         yield remark("node_silent", aside, "nodes", kind="doubt", of=nodes.height)
@@ -167,7 +164,7 @@ def silent_facts(store: Store, nodes: pl.DataFrame) -> Iterator[Fact]:
 
 
 def without_use(store: Store, nodes: pl.DataFrame) -> pl.DataFrame:
-    """Return the nodes without samples of their own, where other nodes have samples."""
+    """Return the nodes without samples of their own, if other nodes have samples."""
     if not nodes.height:
         return nodes
     used = pl.Series([], dtype=pl.String) if is_moment(store.manifest) else _named(store, _OWN)
@@ -190,12 +187,11 @@ _ONE_ANSWER_MS = 2 * MS_PER_MINUTE
 
 
 def is_moment(manifest: Manifest) -> bool:
-    """Return whether samples of nodes cover too little time.
+    """Return whether samples of nodes span less than half the time of samples of containers.
 
-    The sums over their containers are better then.
-
-    An answer of metrics-server is one moment: beside a day of containers' use it would stand for
-    the whole day. It counts where the containers' use is one moment too.
+    Then they are ignored, and sums over containers count as the use of nodes. Otherwise one answer
+    of metrics-server would stand for a whole day of containers' use. The result is False if the
+    samples of containers span at most two minutes, or if either has none.
     """
     nodes, containers = _spans_ms(manifest)
     if nodes is None or containers is None or containers <= _ONE_ANSWER_MS:

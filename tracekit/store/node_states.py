@@ -37,12 +37,12 @@ def begins_ms(store: Store) -> int | None:
 def nodes_of(
     nodes: pl.DataFrame, resources: pl.DataFrame, begins_ms: int | None = None
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Return the present nodes at the start, with their sizes and prices at the end.
+    """Return the nodes at the start of the trace with their last prices, and their last sizes.
 
-    The start is the time of the first use, where it is given; only changes up to it count. A node
-    that is named later, and every node where no time is given, has the state of its first row. A
-    node that is gone at the start and comes back has the state of the row with which it comes back.
-    A field that a row leaves out keeps its last value.
+    The start is ``begins_ms``, the time of the first use; only changes up to it count. A node that
+    is named later, and every node if the time is None, has the state of its first row. A node that
+    is gone at the start and comes back has the state of the row with which it comes back; any other
+    node gone at the start is left out. A field that a row leaves out keeps its last value.
 
     The size of a node is its last stated amount above 0, because decisions are about the present
     nodes, and a device plugin states 0 while it restarts. The price is the last stated one. A file
@@ -50,9 +50,10 @@ def nodes_of(
 
     Returns
     -------
-    DataFrame
-        A row for each node in the order of the source, also for nodes of ``node_resource``
-        only.
+    nodes : DataFrame
+        A row for each node in the order of the source, also for nodes of ``node_resource`` only.
+    capacity : DataFrame
+        Rows of ``node_resource`` with the sizes.
     """
     every, prices = followed(nodes, resources), _prices(nodes)
     resources = _added(resources, *_SIZED)
@@ -100,7 +101,7 @@ def _turns(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def resized(rows: pl.DataFrame, begins_ms: int | None) -> list[str]:
-    """Return the nodes whose amounts at the start differ from the last amounts, by name."""
+    """Return names of nodes with an amount since the start over 1 % off the last one."""
     start = _at(rows, begins_ms, *_SIZED).select(*_SIZED, start_ms=_MS)
     size = _sizes(rows).select(*_SIZED, size="amount")
     both = rows.join(start, on=_SIZED, nulls_equal=True).join(size, on=_SIZED, nulls_equal=True)
@@ -112,7 +113,7 @@ def resized(rows: pl.DataFrame, begins_ms: int | None) -> list[str]:
 
 
 def repriced(rows: pl.DataFrame, begins_ms: int | None) -> list[str]:
-    """Return the nodes whose price at the start differs from the last price, by name."""
+    """Return names of nodes with a price since the start that differs from the last price."""
     every = held(rows)
     start = _at(every, begins_ms, "node").select("node", start_ms=_MS)
     both = every.join(start, on="node").join(_prices(rows).rename({PRICE: "last"}), on="node")
@@ -136,7 +137,7 @@ def _sizes(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def gone_for_good(rows: pl.DataFrame) -> pl.DataFrame:
-    """Return, for each node that is absent at the end, the row with which it left."""
+    """Return, for each node that left and did not come back, the row with which it left."""
     last = _turns(rows).unique("node", keep="last", maintain_order=True)
     return last.filter(pl.col("state") == "gone")
 
@@ -173,10 +174,10 @@ def _given(taints: str | None) -> str:
 
 
 def without_size(nodes: pl.DataFrame, capacity: pl.DataFrame) -> pl.DataFrame:
-    """Return nodes without room, with the ``resource`` that each lacks.
+    """Return nodes without a usable size, with the ``resource`` that each lacks: cpu or memory.
 
-    Where any node has a stated amount of cpu or memory, a node without that amount, or with 0, has
-    no room. Where no node has one, the amount is an assumption for all nodes.
+    Where any node states an amount of a resource, a node without an amount of it, or with 0, lacks
+    it. Where no node states one, the amount is an assumption for all nodes.
 
     Parameters
     ----------
@@ -202,7 +203,7 @@ def _last(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def first_rows(rows: pl.DataFrame, *keys: str) -> pl.DataFrame:
-    """Return the first row of each key, with its state at the start of the trace or on arrival."""
+    """Return the row of the earliest time for each combination of values of ``keys``."""
     return rows.sort(_MS, maintain_order=True).unique(keys, keep="first", maintain_order=True)
 
 

@@ -34,7 +34,7 @@ def quantities(store: Store) -> dict[str, str]:
 
 
 def absent_use(store: Store) -> list[str]:
-    """Return the quantities of use that a store with sizes does not record."""
+    """Return the quantities of use that are absent; [] for a store without sizes and requests."""
     kinds = quantities(store)
     if kinds["node sizes"] == kinds["requests"] == ABSENT:
         return []
@@ -42,9 +42,9 @@ def absent_use(store: Store) -> list[str]:
 
 
 def together(before: Mapping[str, str], more: Mapping[str, str]) -> dict[str, str]:
-    """Return the quantities of two parts of a store together.
+    """Return the quantities ``more`` of a part of a store, merged with those of another part.
 
-    A recorded quantity wins over an inferred or absent one.
+    Recorded wins over inferred, and inferred over absent.
     """
     order = (RECORDED, INFERRED, ABSENT)
     return {

@@ -78,7 +78,7 @@ def check_engine(engine: str | None) -> None:
 
 
 def master_of(engine: str) -> str:
-    """Return the master for Spark: ``spark://HOST:PORT``, or the text after ``spark:``."""
+    """Return the Spark master of an engine: ``spark:local[2]`` gives ``local[2]``."""
     if engine.startswith("spark://"):
         return engine
     master = engine.removeprefix("spark:")
@@ -200,7 +200,7 @@ def _log_aside() -> Iterator[Path]:
 
 
 class SparkCrew:
-    """A crew that runs each task as a Spark job, which Spark repeats if an executor is lost.
+    """Workers on Spark: each task runs as a Spark job, repeated if its executor is lost.
 
     Tracekit must be installed on every executor. The driver and every executor must reach the files
     of a task under the same path.
@@ -212,7 +212,7 @@ class SparkCrew:
         self._threads = ThreadPoolExecutor(self.size)
 
     def submit(self, task: Task[S], on_progress: OnProgress = unheard) -> Future[S]:
-        """Run the task when an executor is free. Its progress is reported at its end."""
+        """Run a task when an executor is free. Its progress is reported at its end."""
         return self._threads.submit(self._do, task, on_progress)
 
     def _do(self, task: Task[S], on_progress: OnProgress) -> S:
@@ -239,7 +239,7 @@ class SparkCrew:
 
 
 def crew_of(engine: str | None, size: int | None = None) -> SparkCrew | None:
-    """Return the executors of a Spark engine, or None for work on this machine.
+    """Return workers on a Spark engine, or None for an engine on this machine.
 
     Raises TracekitError for an unknown engine, and for a Spark that cannot be used.
     """
@@ -318,7 +318,7 @@ class SparkDatabase:
         self._session.createDataFrame(rows.to_arrow()).createOrReplaceTempView(name)
 
     def keep(self, query: SqlFile) -> pl.DataFrame:
-        """Run a query, and cache its rows as its view for the queries that read it."""
+        """Run a query, return its rows, and let its view give cached rows from now on."""
         self._declare({})
         self._prepare(query.select)
         self._waiting.pop(query.view_name, None)

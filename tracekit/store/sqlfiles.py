@@ -38,7 +38,7 @@ class Described:
 
 @dataclass(frozen=True, kw_only=True)
 class SqlFile:
-    """One question: a SELECT and its header."""
+    """A SQL file with one SELECT and the fields of its header."""
 
     name: str
     path: Path
@@ -95,7 +95,7 @@ def is_sql(name: str) -> bool:
 
 
 def get_query(name: str) -> SqlFile:
-    """Return the query of a name, the SQL file at a path, or the statement that the text itself is.
+    """Return the query with this name, in the SQL file at this path, or with this text as SQL.
 
     Raises TracekitError if the text is none of these.
     """

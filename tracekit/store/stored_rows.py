@@ -38,7 +38,7 @@ _ENDS = "counter_end"
 
 
 def stored_rows(store: Store, folder: Path, release: str) -> tuple[tuple[str, Path], ...]:
-    """Return rows that files of a release are checked against, by table, as files of the store."""
+    """Write rows that readers of a release's files check against; return a name and path each."""
     if release != OWN:
         return _counter_ends(store, folder)
     here = Store(folder, store.manifest)
@@ -58,7 +58,7 @@ def _counter_ends(store: Store, folder: Path) -> tuple[tuple[str, Path], ...]:
 
 
 def set_down(folder: Path, name: str, some: Sequence[object]) -> tuple[str, Path]:
-    """Write rows to a JSON file for readers of files. Return the name and the path."""
+    """Write rows as JSON to the staging folder ``.staging/own``. Return the name and the path."""
     path = folder / STAGING / "own" / f"{name}.json"
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(some), encoding="utf-8")
@@ -80,9 +80,10 @@ def _stated(store: Store) -> tuple[tuple[str, Path], ...]:
 
 
 def rows_of(store: Store, table: str) -> pl.DataFrame:
-    """Return the stated rows of a table, with ids as texts, and columns ``FILE`` and ``FOREIGN``.
+    """Return the rows of a table that ingest did not derive, with columns ``FILE`` and ``FOREIGN``.
 
-    A node of another source has one row, with the last stated value of each field.
+    ``FILE`` is the source file. ``FOREIGN`` is False for tables that the user wrote. In ``node`` a
+    node of foreign files has one row, with the last stated value of each field. Ids are texts.
     """
     entries = tuple(store.manifest.stated(table))
     rows = read(Store(store.path, replace(store.manifest, sources=entries)), table)
@@ -112,7 +113,10 @@ def _listed_ids(store: Store, *, at_hand: bool) -> tuple[tuple[str, Path], ...]:
 
 
 def listed_ids(store: Store, entity: str, *, at_hand: bool = True) -> pl.Series | None:
-    """Return the nodes or containers that the store lists, each once, or None if it lists none."""
+    """Return the ids of nodes or containers that the store lists, each once; None if it lists none.
+
+    Without ``at_hand``, for a store whose tables are on an object store, all ids are returned.
+    """
     listing = [name for name in LISTS[entity] if any(e.rows for e in store.manifest.parts(name))]
     if not listing:
         return None
@@ -142,7 +146,7 @@ _TELLING = ("state", "taints")
 
 
 def held(rows: pl.DataFrame) -> pl.DataFrame:
-    """Return rows of the table ``node`` in order of time, each field with its last stated value.
+    """Return rows of the table ``node`` by time, with the last stated value of each field so far.
 
     There is one row for each node and time. If two files state a field for the same time, the value
     of the first file counts. A source states the absence of taints as ``[]``, and of labels as
@@ -188,13 +192,14 @@ def _merged(labels: str, further: str) -> str:
 def followed(rows: pl.DataFrame, resources: pl.DataFrame) -> pl.DataFrame:
     """Return the rows of ``held`` from the first row that shows that the node exists.
 
-    A row without a time since 1970 shows it only if no other row does. If no row of a node shows
-    it, as when a node has only a price, all its rows stay.
+    A row with a state, taints or a size shows it, but one without a time since 1970 only if no
+    other row of the node does. If no row shows it, as when a node has only a price, all its rows
+    stay.
 
     Parameters
     ----------
     resources : DataFrame
-        The table ``node_resource``: a row with a size shows that the node exists.
+        The table ``node_resource``, which has the sizes.
     """
     sized = resources.select("node", _MS, sized=pl.lit(value=True)).unique()
     marked = rows.join(sized, on=["node", _MS], how="left", maintain_order="left")

@@ -29,16 +29,16 @@ class Column:
     Parameters
     ----------
     kind : {'time', 'id', 'text', 'number'}
-        ``time`` is int64 ms since the start of the trace; ``id`` an entity's original id, kept
-        in the store as an int32 key; ``text`` a short repeated string; ``number`` float64.
+        ``time`` is int64 ms since the start of the trace; ``id`` an entity's original id, kept in
+        the store as an int32 key; ``text`` a short repeated string; ``number`` float64.
     entity : str, optional
-        For ids: the entity, and so the dimension, the id belongs to.
+        For ids: the entity, such as node, whose dimension table maps keys to ids.
     required : bool
         A row without a value here is broken and goes to the rejects. Otherwise the value is NULL.
     minimum : float, optional
         A smaller value is impossible, and its row goes to the rejects.
     usual_maximum : float, optional
-        A larger value is kept, and counted in the data-quality ledger.
+        A larger value is kept, and counted as a defect.
     often_absent : bool
         Rows without a value are as they should be, so they are not counted as a defect.
     """
@@ -66,15 +66,15 @@ class Column:
 
 @dataclass(frozen=True, kw_only=True)
 class Table:
-    """A base table.
+    """One base table of the store: its columns, and the order of its rows.
 
     Parameters
     ----------
     key : tuple of str
-        Columns whose values together occur once in a clean table. Of rows with equal keys the
-        first in file order is kept. Empty: only rows equal in every column are duplicates.
+        Columns whose values together occur once in a clean table. Of rows with equal keys the first
+        in file order is kept. Empty: only rows equal in every column are duplicates.
     order : tuple of str
-        The order of rows in the store, chosen for the common scan.
+        The columns by which rows are sorted in the store, chosen for the common scan.
     entity : str
         The entity that a row, or a series of samples, belongs to.
     step : bool

@@ -62,7 +62,7 @@ LISTED = "tables and views of a store: tracekit list tables"
 
 
 def check_free(name: str, taken: Container[str]) -> None:
-    """Raise TracekitError if a view of the store has the name of a user's own table."""
+    """Raise TracekitError if the name of a user's own table is ``taken`` by one of the store."""
     if name.lower() in taken:
         raise TracekitError(
             f"--read: the store has a table '{name}'", hint=f"another name: --read my_{name}=FILE"
@@ -191,17 +191,17 @@ def _scan(files: list[Path]) -> str:
 
 
 def quoted_plain(path: Path) -> str:
-    """Return a path for SQL in which ``*?[`` are plain characters and no pattern of DuckDB."""
+    """Return a path escaped for a quoted SQL string, with DuckDB's patterns ``*?[`` escaped too."""
     return _PATTERN.sub(r"[\g<0>]", quoted(path))
 
 
 def quoted(path: Path) -> str:
-    """Return a path between quotes for SQL."""
+    """Return a path escaped for a quoted SQL string, without the quotes."""
     return path.as_posix().replace("'", "''")
 
 
 def read(store: Store, name: str) -> pl.DataFrame:
-    """Return the SQL that reads a table with its ids as texts: all parts, in their order."""
+    """Return a table of a store with its ids as texts: the rows of all parts, in their order."""
     table = all_tables()[name]
     files = store.table_files(name)
     kinds = {"time": pl.Int64, "number": pl.Float64, "id": pl.String, "text": pl.String}
@@ -220,7 +220,7 @@ def read(store: Store, name: str) -> pl.DataFrame:
 
 
 def ids_of(store: Store, entity: str) -> pl.Series:
-    """Return the original ids of an entity, by key."""
+    """Return the original ids of an entity; the position of an id is its key."""
     files = store.dimension_files(entity)
     if not files:
         return pl.Series(entity, [], dtype=pl.String)

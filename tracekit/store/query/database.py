@@ -32,7 +32,7 @@ _PER_DAY = {"s": 86_400, "ms": 86_400_000, "us": 86_400_000_000}
 
 
 def frame_of(relation: duckdb.DuckDBPyRelation) -> pl.DataFrame:
-    """Return the rows of a relation.
+    """Return the rows of a DuckDB relation as a polars frame.
 
     Raises
     ------
@@ -110,12 +110,12 @@ _OF_ALL_START = ("duckdb_", "pragma_", "pg_")
 
 
 class Views:
-    """Views that are created when a statement reads them. Several threads may share the object.
+    """Views of a database that are created when a statement first reads them; thread-safe.
 
     Parameters
     ----------
-    statements : iterable of str ``CREATE VIEW`` statements, each after the views that it
-    reads.
+    statements : iterable of str
+        ``CREATE VIEW`` statements, each after the views that it reads.
     """
 
     def __init__(self, statements: Iterable[str]) -> None:
@@ -196,7 +196,7 @@ def _views(store: Store) -> Iterator[str]:
 
 
 class Database:
-    """A context manager with a store's views in a connection of its own."""
+    """A DuckDB connection with a store's views and no access to other files; context manager."""
 
     def __init__(self, store: Store) -> None:
         self._con = _empty(store, _WALL)
@@ -210,7 +210,7 @@ class Database:
 
     @property
     def lanes(self) -> int:
-        """The number of queries at a time: some parts of a query keep only one thread busy."""
+        """How many queries to run at a time; parts of a query keep only one thread busy."""
         return min(2, self.cores)
 
     def __enter__(self) -> Self:
@@ -230,21 +230,21 @@ class Database:
             return frame_of(relation)
 
     def add(self, name: str, rows: pl.DataFrame) -> None:
-        """Add a table. Raise TracekitError if the store has a table of that name."""
+        """Add a table for queries. Raise TracekitError if the store has a table of that name."""
         check_free(name, self._views)
         with self._cursor() as cursor:
             cursor.register("given", rows.to_arrow())
             cursor.execute(f'CREATE TABLE "{name}" AS SELECT * FROM given')
 
     def keep(self, query: SqlFile) -> pl.DataFrame:
-        """Run a query, and store its rows as its view for the queries that read it."""
+        """Run a query, return its rows, and let its view give these rows without running again."""
         with self._cursor() as cursor:
             self._views.make_for(cursor, query.select)
             self._replace_view(cursor, query, query.select)
         return self.frame(f"SELECT * FROM {query.view_name}")
 
     def put(self, query: SqlFile, rows: pl.DataFrame) -> None:
-        """Store known rows as the view of a query."""
+        """Let the view of a query give these rows without running the query."""
         with self._cursor() as cursor:
             cursor.register("given", rows.to_arrow())
             self._replace_view(cursor, query, "SELECT * FROM given")
@@ -315,7 +315,7 @@ def _table_meant(message: str) -> str | None:
 
 
 def as_error(error: duckdb.Error) -> TracekitError:
-    """Return an error of DuckDB in one line."""
+    """Return an error of DuckDB as a TracekitError of one line with a hint."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     hint = _table_meant(lines[0]) or next(
         (line for line in lines[1:] if line.startswith(("Candidate", "Did you"))), None

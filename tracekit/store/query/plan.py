@@ -45,7 +45,7 @@ class Prices:
 
 @dataclass(frozen=True, kw_only=True)
 class Reach:
-    """The cost of one pass over a store on an object store.
+    """What it takes to read a whole store on an object store once: time, requests and price.
 
     Parameters
     ----------
@@ -54,7 +54,7 @@ class Reach:
     requests : int
         One for each row group, and two for the foot of each file.
     bytes_per_s : float
-        The rate for the beginning of the largest file.
+        The rate at which the beginning of the largest file was read.
     transfer_s : float
         The time for all bytes at that rate.
     free_bytes : int
@@ -75,7 +75,7 @@ class Reach:
 def measure_reach(
     largest: Path, size: int, requests: int, pass_s: float, clock: Callable[[], float]
 ) -> Reach:
-    """Read a piece of the largest file, and scale its time to ``size`` bytes."""
+    """Measure the rate of reading the largest file, and return the costs for ``size`` bytes."""
     prices = Prices()
     began = clock()
     read = len(filesystem(largest).cat_file(within(largest), start=0, end=_SAMPLE_BYTES))
@@ -94,7 +94,7 @@ def measure_reach(
 
 
 def advice_on(reach: Reach) -> str:
-    """Return whether to copy the store to this machine first."""
+    """Return a sentence on copying the store to this machine first."""
     size = f"{reach.bytes / 1e9:,.1f} GB"
     if reach.bytes > reach.free_bytes:
         return (
@@ -117,7 +117,7 @@ Sample = tuple[Table, Path]
 
 @dataclass(frozen=True, kw_only=True)
 class TablePlan:
-    """The rows, bytes, files and row groups of a table."""
+    """The rows, bytes, files and row groups (``partitions``) of a table."""
 
     table: str
     rows: int
@@ -128,7 +128,7 @@ class TablePlan:
 
 @dataclass(frozen=True, kw_only=True)
 class EnginePlan:
-    """The cost of one pass over all tables for an engine.
+    """The time that an engine needs for one pass over all tables, scaled from one file.
 
     Parameters
     ----------
@@ -149,9 +149,9 @@ class EnginePlan:
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Plan(Shown):
-    """The size of each table, the times of each engine, and advice.
+    """The result of ``plan``: the size of each table, the times of each engine, and advice.
 
-    ``reach`` is given for a store on an object store.
+    ``reach`` is None unless the store is on an object store.
     """
 
     tables: tuple[TablePlan, ...]
@@ -163,7 +163,7 @@ class Plan(Shown):
 def plan(
     store: Store, engine: str | None = None, *, clock: Callable[[], float] = time.perf_counter
 ) -> Plan:
-    """Look at a store, and measure this machine and the engine, if one is named.
+    """Return the sizes of a store, and the times of DuckDB here and of a Spark ``engine``.
 
     Raises TracekitError for an unknown engine, and for an engine that cannot be used.
     """

@@ -39,8 +39,8 @@ def run(
 ) -> pl.DataFrame:
     """Return the rows of a query of ``queries/`` (or of any SQL file) on a store.
 
-    ``engine`` is a name for ``tracekit.store.query.run.open_database``; ``own`` are further tables
-    beside those of the store, by name.
+    ``engine`` is a name for ``tracekit.store.query.run.open_database``. ``own`` has further tables
+    that the query may read, by name.
 
     Raises TracekitError for an unknown query or parameter, or a value of the wrong type.
     """
@@ -53,9 +53,9 @@ def run(
 
 
 def bind(query: SqlFile, params: Mapping[str, Value | str]) -> dict[str, Value]:
-    """Return the parameters as values of their declared types. Refuse unknown names.
+    """Return parameters as values of the types that the query declares.
 
-    DuckDB ignores a misspelt variable and takes the default, so the check must be here.
+    Raises TracekitError for an undeclared name, which DuckDB would ignore for the default.
     """
     declared = {param.name: param for param in query.params}
     bound: dict[str, Value] = {}
@@ -319,9 +319,9 @@ _READERS: Mapping[str, Callable[[BytesIO], pl.DataFrame]] = {
 
 
 def read_own_tables(files: Mapping[str, Path | str]) -> dict[str, pl.DataFrame]:
-    """Return the rows of each file, by the name of its table.
+    """Return the rows of each of a user's files, by the given name of its table.
 
-    Raises TracekitError for a name that is no SQL name, and for a file without a table.
+    Raises TracekitError for a name that is no SQL name, and for a file that is no table.
     """
     return {name: _read(name, Path(file)) for name, file in files.items()}
 
