@@ -14,7 +14,7 @@ from tracekit.cluster.workload import Workload
 from tracekit.intake.fetch.kubernetes import unpacked
 from tracekit.intake.fetch.server import Server as Prometheus
 from tracekit.intake.sources import Opened
-from tracekit.intake.sources.own._json_items import Cut
+from tracekit.intake.sources.own._json_items import BrokenItem
 from tracekit.intake.sources.own._kubernetes.objects import Thing, things
 from tracekit.live.extender import Extender, check_served
 from tracekit.live.feeds import Poll, Watch, apply
@@ -75,7 +75,7 @@ def objects_in(given: Path) -> Iterator[Thing]:
     for file in sorted(given.glob("*.json*")) if given.is_dir() else [given]:
         plain = Opened(path=file, name=file.name, stream=functools.partial(_stream, file))
         objects = things(unpacked(file) if file.suffix == ".gz" else plain)
-        yield from (one for one in objects if not isinstance(one, Cut))
+        yield from (one for one in objects if not isinstance(one, BrokenItem))
 
 
 def _stream(file: Path) -> BufferedIOBase:

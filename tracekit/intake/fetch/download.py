@@ -164,7 +164,7 @@ def checked(path: Path, name: str, expected: str | None = None) -> str:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Manner:
+class DownloadSettings:
     """The settings and events that all downloads of a fetch share.
 
     Parameters
@@ -227,13 +227,13 @@ def fetched_file(
 
 
 class StoppedError(FetchError):
-    """The error that ``Manner.stop`` ended a download; its bytes stay on the disk."""
+    """The error that ``DownloadSettings.stop`` ended a download; its bytes stay on the disk."""
 
 
 def download(
     wanted: Wanted,
     target: Path,
-    manner: Manner,
+    manner: DownloadSettings,
     rng: np.random.Generator,
     on_reached: Callable[[int, int | None], None],
 ) -> FetchedFile:
@@ -293,7 +293,7 @@ def _after(error: FetchError, part: Part, damaged: str | None) -> str | None:
 
 
 def _continue(
-    url: str, part: Part, manner: Manner, on_reached: Callable[[int, int | None], None]
+    url: str, part: Part, manner: DownloadSettings, on_reached: Callable[[int, int | None], None]
 ) -> None:
     """Request the missing bytes once; returns when the file is whole."""
     start, before = part.size_bytes, part.remote
@@ -320,7 +320,10 @@ def _start_over(url: str, part: Part, reply: Reply) -> None:
 
 
 def _pour(
-    reply: Reply, part: Part, manner: Manner, on_reached: Callable[[int, int | None], None]
+    reply: Reply,
+    part: Part,
+    manner: DownloadSettings,
+    on_reached: Callable[[int, int | None], None],
 ) -> int:
     reached = part.size_bytes
     on_reached(reached, reply.remote.length)

@@ -25,7 +25,7 @@ from tracekit.base.progress import SILENT, Progress
 from tracekit.base.shown import Shown
 from tracekit.intake.fetch.download import disk_error
 from tracekit.intake.sources import Opened
-from tracekit.intake.sources.own._json_items import Cut
+from tracekit.intake.sources.own._json_items import BrokenItem
 from tracekit.intake.sources.own._kubernetes.objects import things
 
 #: The end of stderr, which states the reason of a failure.
@@ -205,7 +205,7 @@ def _further(command: list[str], path: Path, timeout_s: float, *, empty: bool) -
     with replaced_file(path, follow=False) as part:
         _print_to(command, part, timeout_s)
         has_objects = empty or any(
-            isinstance(one, Cut) or one.kind not in ("Node", "Pod")
+            isinstance(one, BrokenItem) or one.kind not in ("Node", "Pod")
             for one in things(unpacked(part))
         )
     if not has_objects:
@@ -218,7 +218,7 @@ def _objects(command: list[str], target: Path, timeout_s: float) -> Counter[str]
         _print_to(command, part, timeout_s)
         counts: Counter[str] = Counter()
         for thing in things(unpacked(part), as_far_as_whole=True):
-            if isinstance(thing, Cut):
+            if isinstance(thing, BrokenItem):
                 raise TracekitError(
                     f"what kubectl printed {thing.reason}: {thing.text[:60]!r}",
                     hint=f"run it by hand: {shlex.join(command)}",

@@ -22,7 +22,7 @@ from tracekit.intake.fetch.download import disk_error
 from tracekit.intake.fetch.http import FetchError
 from tracekit.intake.fetch.kubernetes import packing, unpacked
 from tracekit.intake.fetch.server import Server, TooMuchError, spelled_span, spelled_time
-from tracekit.intake.sources.own._json_items import Cut, pieces
+from tracekit.intake.sources.own._json_items import BrokenItem, pieces
 from tracekit.intake.sources.own._prometheus.forms import of_missing_data, warnings_of
 from tracekit.intake.sources.own._prometheus.metrics import Query
 from tracekit.store.broken_rows import LIST_CUT_OFF, VALUE_CUT_OFF
@@ -357,9 +357,9 @@ def _counted(part: Path, server: Server) -> tuple[int, int, tuple[str, ...]]:
     series = samples = 0
     beside: list[dict[str, Any]] = []
     for item in pieces(unpacked(part), beside=beside):
-        if isinstance(item, Cut) and item.reason in (LIST_CUT_OFF, VALUE_CUT_OFF):
+        if isinstance(item, BrokenItem) and item.reason in (LIST_CUT_OFF, VALUE_CUT_OFF):
             raise server.cut()
-        if isinstance(item, Cut):
+        if isinstance(item, BrokenItem):
             raise FetchError(f"the answer of {server.url} {item.reason}")
         if isinstance(item.value, dict) and "values" in item.value:
             series += 1

@@ -19,9 +19,9 @@ from tracekit.base.shown import Shown
 from tracekit.intake.fetch.download import (
     LOCK,
     DamagedError,
+    DownloadSettings,
     FetchedFile,
     Ledger,
-    Manner,
     Part,
     StoppedError,
     checked,
@@ -120,7 +120,7 @@ def fetch(
         raise TracekitError(f"--jobs {jobs}: expected 1 or more")
     folder = Path(out)
     wanted = plan(release, tables=tables, parts=parts, base_url=base_url)
-    manner = Manner(timeout_s=timeout_s, retries=retries or Retries())
+    manner = DownloadSettings(timeout_s=timeout_s, retries=retries or Retries())
     try:
         make_folder(folder)
     except OSError as error:
@@ -143,7 +143,12 @@ class _Crew:
     """Threads that download the files of one queue."""
 
     def __init__(
-        self, folder: Path, wanted: Sequence[Wanted], manner: Manner, meter: Meter, seed: int
+        self,
+        folder: Path,
+        wanted: Sequence[Wanted],
+        manner: DownloadSettings,
+        meter: Meter,
+        seed: int,
     ) -> None:
         self.files: dict[str, FetchedFile] = {}
         self.failed: list[FetchError] = []

@@ -17,11 +17,11 @@ from tracekit.intake.sources._source import Broken, Opened
 from tracekit.intake.sources.own._folder_rules import (
     LIVES,
     Listed,
+    amount_rules,
     columns_of,
     ended_early,
     further,
-    no_amounts,
-    no_numbers,
+    number_rules,
     unknown,
     with_stored,
 )
@@ -111,10 +111,10 @@ def valid_containers(
 ) -> tuple[pl.DataFrame, list[Broken]]:
     """Return the valid rows of the file ``containers``, and a reject for each other row."""
     rules = undated(frame, ("arrival_ms", "departure_ms"))
-    rules += no_numbers(frame, ("arrival_ms", "departure_ms", "cpu_milli", "memory_bytes"))
+    rules += number_rules(frame, ("arrival_ms", "departure_ms", "cpu_milli", "memory_bytes"))
     rules += [*unknown(frame, "node", nodes), *ended_early(frame)]
     amounts = further(frame, columns_of("container") | {"arrival_ms"})[0]
-    rules += [*no_amounts([one.column for one in amounts]), *in_form(frame, "container")]
+    rules += [*amount_rules([one.column for one in amounts]), *in_form(frame, "container")]
     return refuse(frame, rules, "container")
 
 

@@ -140,7 +140,7 @@ class Measured:
             for where, resource, unit in stated:
                 self._note(resource, unit, where)
 
-    def apart(self, frame: pl.DataFrame) -> tuple[pl.DataFrame, list[Broken]]:
+    def converted_and_rejected(self, frame: pl.DataFrame) -> tuple[pl.DataFrame, list[Broken]]:
         """Return the rows, converted, and a reject for each row in a wrong unit."""
         if not self._columns or not set(_PAIR) <= set(frame.columns):
             return frame, []
@@ -354,12 +354,12 @@ def with_lives(frame: pl.DataFrame, lives: pl.DataFrame | None) -> tuple[pl.Data
     ]
 
 
-def no_numbers(frame: pl.DataFrame, columns: Sequence[str]) -> list[Rule]:
+def number_rules(frame: pl.DataFrame, columns: Sequence[str]) -> list[Rule]:
     """Return rules: those of these columns that hold texts must hold numbers or NULL."""
     return numbers(*(one for one in columns if frame.schema.get(one) == pl.String))
 
 
-def no_amounts(columns: Sequence[str]) -> list[Rule]:
+def amount_rules(columns: Sequence[str]) -> list[Rule]:
     """Return rules: values must be finite, 0 or more, and at most ``most_of`` of the column."""
     rules = []
     for one in columns:
@@ -387,4 +387,4 @@ def with_amounts(
     frame: pl.DataFrame, columns: Sequence[str], table: str
 ) -> tuple[pl.DataFrame, list[Broken]]:
     """Set impossible values to NULL; return the frame, and a reject for each row with one."""
-    return emptied(frame, [*no_numbers(frame, columns), *no_amounts(columns)], table)
+    return emptied(frame, [*number_rules(frame, columns), *amount_rules(columns)], table)

@@ -55,7 +55,7 @@ class Item(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Cut:
+class BrokenItem:
     """A fault in a JSON file: from here the text is no JSON, or it ends too early.
 
     Parameters
@@ -74,8 +74,10 @@ class _WrongError(Exception):
     """The text is no JSON from here on."""
 
 
-def items(opened: Opened, *, beside: list[dict[str, Any]] | None = None) -> Iterator[Item | Cut]:
-    """Yield the items of a file of JSON documents, and a ``Cut`` for each broken document.
+def items(
+    opened: Opened, *, beside: list[dict[str, Any]] | None = None
+) -> Iterator[Item | BrokenItem]:
+    """Yield the items of a file of JSON documents, and a ``BrokenItem`` for each broken document.
 
     Items are the elements of the list ``items``, ``data`` or ``data.result`` of a document, or of
     an array. A document without such a list is one item. After a broken document, reading goes on
@@ -92,7 +94,7 @@ def items(opened: Opened, *, beside: list[dict[str, Any]] | None = None) -> Iter
         For a broken list, and for a broken document if it is the only one.
     """
     for item in pieces(opened, beside=beside):
-        if isinstance(item, Cut) and item.last:
+        if isinstance(item, BrokenItem) and item.last:
             raise TracekitError(
                 f"{opened.name}: object {item.number:,} {item.reason}: {item.text[:60]!r}",
                 hint="nothing of it was taken in; make or fetch the file again",
@@ -100,8 +102,10 @@ def items(opened: Opened, *, beside: list[dict[str, Any]] | None = None) -> Iter
         yield item
 
 
-def pieces(opened: Opened, *, beside: list[dict[str, Any]] | None = None) -> Iterator[Item | Cut]:
-    """Yield the items of a file as ``items`` does, but a last ``Cut`` instead of an error."""
+def pieces(
+    opened: Opened, *, beside: list[dict[str, Any]] | None = None
+) -> Iterator[Item | BrokenItem]:
+    """Yield the items of a file like ``items``; the last is a ``BrokenItem`` instead of an error."""
     with opened.stream() as stream:
         buffered = cast("BinaryIO", stream)
         text = _Text(io.TextIOWrapper(buffered, encoding="utf-8-sig", errors="replace"))
@@ -116,7 +120,7 @@ def pieces(opened: Opened, *, beside: list[dict[str, Any]] | None = None) -> Ite
                 number, shown, inside = walk.number + 1, text.shown(), walk.inside
                 more = not inside and text.skip_to_document()
                 last = inside or (number == 1 and not more)
-                yield Cut(number=number, reason=str(error), text=shown, last=last)
+                yield BrokenItem(number=number, reason=str(error), text=shown, last=last)
                 walk.number += 1
                 if not more:
                     return

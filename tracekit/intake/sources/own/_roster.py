@@ -18,9 +18,9 @@ import polars as pl
 
 from tracekit.intake.sources._rows import Places
 from tracekit.intake.sources._source import Opened
-from tracekit.intake.sources.own._json_items import Cut
+from tracekit.intake.sources.own._json_items import BrokenItem
 from tracekit.intake.sources.own._kubernetes import rules
-from tracekit.intake.sources.own._kubernetes.listings import Listing, Together, together
+from tracekit.intake.sources.own._kubernetes.listings import Listing, MergedListings, together
 from tracekit.intake.sources.own._kubernetes.objects import (
     VOLUME_KINDS,
     Key,
@@ -64,7 +64,7 @@ class Roster:
         Whether a file has time series; they show when use begins.
     addresses : dict of str to set of str
         The nodes of each address and of each host's name.
-    together : Together
+    together : MergedListings
         The combination of several files of kubectl.
     listed_ms : int
         The latest time in any list; 0 without a list.
@@ -84,7 +84,7 @@ class Roster:
     state: State = field(default_factory=State)
     series: bool = False
     addresses: dict[str, set[str]] = field(default_factory=dict)
-    together: Together = field(default_factory=Together)
+    together: MergedListings = field(default_factory=MergedListings)
     listed_ms: int = 0
     over_by: dict[Key, int] = field(default_factory=dict)
     ran_on: dict[tuple[str, str], str] = field(default_factory=dict)
@@ -243,11 +243,11 @@ def roster_of(files: Files) -> Roster:
 
 
 def note_things(
-    roster: Roster, some: Iterable[Thing | Cut], listing: Listing | None = None
+    roster: Roster, some: Iterable[Thing | BrokenItem], listing: Listing | None = None
 ) -> None:
     """Record objects in a roster, and nodes and pods in ``listing``; skip broken objects."""
     for thing in some:
-        if isinstance(thing, Cut):
+        if isinstance(thing, BrokenItem):
             continue
         if listing is not None and thing.kind in ("Node", "Pod"):
             listing.note(thing)

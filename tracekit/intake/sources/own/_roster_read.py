@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from tracekit.intake.sources._source import Broken, Opened, Read
-from tracekit.intake.sources.own._json_items import Cut
+from tracekit.intake.sources.own._json_items import BrokenItem
 from tracekit.intake.sources.own._kubernetes import rules
 from tracekit.intake.sources.own._kubernetes.listings import changed, dated, over_lists
 from tracekit.intake.sources.own._kubernetes.objects import (
@@ -61,13 +61,13 @@ def read_objects(opened: Opened) -> Read:
         yield _superseded(thing, roster.together.differs[opened.name, thing.key])
 
 
-def _own(opened: Opened, roster: Roster, other: dict[Key, Thing]) -> Iterable[Thing | Cut]:
+def _own(opened: Opened, roster: Roster, other: dict[Key, Thing]) -> Iterable[Thing | BrokenItem]:
     """Yield the objects whose rows come from this file.
 
     ``other`` gets the objects that a later file holds with other sizes.
     """
     for thing in things(opened):
-        if isinstance(thing, Cut) or roster.together.taken_from(thing.key, opened.name):
+        if isinstance(thing, BrokenItem) or roster.together.taken_from(thing.key, opened.name):
             yield thing
         elif (opened.name, thing.key) in roster.together.differs:
             other[thing.key] = thing
@@ -83,7 +83,7 @@ def _superseded(thing: Thing, difference: str) -> Broken:
     )
 
 
-def rows_of_things(some: Iterable[Thing | Cut], roster: Roster) -> Read:
+def rows_of_things(some: Iterable[Thing | BrokenItem], roster: Roster) -> Read:
     """Yield the rows of nodes and pods.
 
     In a watch log, a pod has the rows of its last event, and a node the rows of all its changes.
@@ -112,13 +112,13 @@ def rows_of_things(some: Iterable[Thing | Cut], roster: Roster) -> Read:
 
 
 def _rows_or_reject(
-    thing: Thing | Cut, roster: Roster, seen: dict[Key, tuple[int, str]]
+    thing: Thing | BrokenItem, roster: Roster, seen: dict[Key, tuple[int, str]]
 ) -> Rows | Broken:
     """The rows of an object, or its reject.
 
     ``seen`` has the number and the name under which each object came first.
     """
-    if isinstance(thing, Cut):
+    if isinstance(thing, BrokenItem):
         return Broken(table="container", line=thing.number, reason=thing.reason, text=thing.text)
     if thing.kind not in ("Node", "Pod"):
         return {}

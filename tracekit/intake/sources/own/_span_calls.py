@@ -27,7 +27,7 @@ from tracekit.intake.sources._source import (
     Parts,
     Read,
 )
-from tracekit.intake.sources.own._json_items import Cut, items
+from tracekit.intake.sources.own._json_items import BrokenItem, items
 from tracekit.intake.sources.own._spans import CALLED, CALLING, Span, by_trace
 
 _BLOCK_ROWS = 100_000
@@ -308,7 +308,7 @@ def span_source(
 
 def _spans(opened: Opened, spans_of: _SpansOf) -> Iterator[Span | Broken]:
     for item in items(opened):
-        if isinstance(item, Cut):
+        if isinstance(item, BrokenItem):
             yield Broken(table="call", line=item.number, reason=item.reason, text=item.text)
         else:
             yield from spans_of(item.value, item.number)

@@ -190,7 +190,7 @@ def _key_of(series: Series, use: Use, roster: Roster, stored: Collection[str]) -
 _POD_CGROUP = re.compile(r"pod[0-9a-fA-F_-]+(\.slice)?$")
 
 
-class Outer:
+class PodCgroups:
     """A list of series of the cgroup around a pod's containers, which may be counted twice.
 
     Such a series has no label ``container``. It is left out if the containers have series of their

@@ -12,7 +12,7 @@ from tracekit.intake.sources._source import Batch, Broken
 from tracekit.intake.sources.own._prometheus.counters import rated
 from tracekit.intake.sources.own._prometheus.grid import (
     Distances,
-    apart,
+    entities_without_common_times,
     on_grid,
     summed,
     without_silence,
@@ -194,7 +194,7 @@ class Sums:
             # of two rates by replicas, the rate over the shorter time is more exact
             passed = pl.when("rate").then("passed_ms").otherwise(0)
             samples = samples.sort(passed, descending=True, maintain_order=True)
-        moved = apart(samples)
+        moved = entities_without_common_times(samples)
         if moved.is_empty():
             return samples
         some = pl.col("entity").is_in(moved.implode())

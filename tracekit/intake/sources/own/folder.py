@@ -285,7 +285,7 @@ def read_table(table: Table, needed: Sequence[str], opened: Opened) -> Read:
             check_steps(opened.name, frame, table.entity)
         rows, wrong = _in_form(frame, table) if states else (frame, [])
         yield from wrong
-        rows, wrong = measured.apart(rows)
+        rows, wrong = measured.converted_and_rejected(rows)
         yield from wrong
         rows, wrong = refuse(rows, unknown(rows, "container", listed), table.name)
         yield from wrong

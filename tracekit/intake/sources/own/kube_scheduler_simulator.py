@@ -10,7 +10,7 @@ from typing import Any
 
 from tracekit.base.errors import TracekitError
 from tracekit.intake.sources._source import ClusterFile, ClusterSource, Head, Opened, Read
-from tracekit.intake.sources.own._json_items import Cut, first_members, items
+from tracekit.intake.sources.own._json_items import BrokenItem, first_members, items
 from tracekit.intake.sources.own._kubernetes.objects import Thing, time_ms
 from tracekit.intake.sources.own._roster import Roster, note_things
 from tracekit.intake.sources.own._roster_read import rows_of_things
@@ -57,14 +57,14 @@ def read_record(opened: Opened) -> Read:
     yield from _rows(lambda: _of_record(opened))
 
 
-def _rows(objects: Callable[[], Iterator[Thing | Cut]]) -> Read:
+def _rows(objects: Callable[[], Iterator[Thing | BrokenItem]]) -> Read:
     roster = Roster()
     note_things(roster, objects())
     roster.settle()
     yield from rows_of_things(objects(), roster)
 
 
-def _of_snapshot(snapshot: Mapping[str, Any]) -> Iterator[Thing | Cut]:
+def _of_snapshot(snapshot: Mapping[str, Any]) -> Iterator[Thing | BrokenItem]:
     """The objects of a snapshot, nodes first.
 
     An object without a time of creation gets the earliest time of all.
@@ -90,7 +90,7 @@ def _of_snapshot(snapshot: Mapping[str, Any]) -> Iterator[Thing | Cut]:
                 yield Thing(number=number, kind=kind, value=whole, event=None)
 
 
-def _of_record(opened: Opened) -> Iterator[Thing | Cut]:
+def _of_record(opened: Opened) -> Iterator[Thing | BrokenItem]:
     """The events of the nodes and pods in a record.
 
     An object without a time of creation gets the time of its first event. A pod without a uid that
@@ -101,7 +101,7 @@ def _of_record(opened: Opened) -> Iterator[Thing | Cut]:
     lives: dict[str, int] = {}
     created: dict[str, str] = {}
     for item in items(opened):
-        if isinstance(item, Cut):
+        if isinstance(item, BrokenItem):
             yield item
             continue
         record, number = item.value, item.number
@@ -153,8 +153,8 @@ def _prior(value: dict[str, Any], priorities: Mapping[str, Any]) -> dict[str, An
     return value if priority is None else {**value, "spec": {**spec, "priority": priority}}
 
 
-def _cut(number: int, value: Any, reason: str) -> Cut:
-    return Cut(number=number, reason=reason, text=json.dumps(value))
+def _cut(number: int, value: Any, reason: str) -> BrokenItem:
+    return BrokenItem(number=number, reason=reason, text=json.dumps(value))
 
 
 _TABLES = ("node", "node_resource", "container", "container_resource", "fixed_request")

@@ -11,7 +11,7 @@ import polars as pl
 from tracekit.base.errors import TracekitError
 from tracekit.intake.sources._source import Broken, ClusterFile, ClusterSource, Opened, Read
 from tracekit.intake.sources.own._impossible_use import possible
-from tracekit.intake.sources.own._json_items import Cut, items
+from tracekit.intake.sources.own._json_items import BrokenItem, items
 from tracekit.intake.sources.own._kubernetes.objects import (
     full_name,
     holds_measurements,
@@ -44,7 +44,7 @@ from tracekit.intake.sources.own._roster import Roster, roster_beside
 from tracekit.intake.sources.own._roster_read import read_objects
 from tracekit.intake.sources.own._use_parts import (
     NO_CONTAINER,
-    Outer,
+    PodCgroups,
     ends_beside,
     is_idle,
     node_of,
@@ -66,7 +66,7 @@ class _To:
     ----------
     stored : collection of str
         The nodes of the store.
-    outer : Outer
+    outer : PodCgroups
         The series that may count use twice.
     clusters : set of str
         The names of clusters so far.
@@ -77,7 +77,7 @@ class _To:
     roster: Roster
     stored: Collection[str]
     sums: Sums
-    outer: Outer
+    outer: PodCgroups
     clusters: set[str]
     ends: Ends
     before: Before
@@ -89,7 +89,7 @@ def _read(opened: Opened, *, word: str) -> Read:
     stored = stored_ends(opened)
     before = Before(pl.concat([stored, ends_beside(opened, word)]))
     sums, clusters = Sums(scraped=word != "range"), set(roster.state.clusters)
-    to = _To(roster, opened.stored_sizes, sums, Outer(), clusters, Ends(), before)
+    to = _To(roster, opened.stored_sizes, sums, PodCgroups(), clusters, Ends(), before)
     met: set[str] = set()
     others: set[str] = set()
 
@@ -218,7 +218,7 @@ def read_measurements(opened: Opened) -> Read:
     roster = roster_beside(opened, "measurements")
     rows: Rows = {"container_amount": [], "node_amount": []}
     for item in items(opened):
-        if isinstance(item, Cut):
+        if isinstance(item, BrokenItem):
             yield Broken(
                 table="container_amount", line=item.number, reason=item.reason, text=item.text
             )

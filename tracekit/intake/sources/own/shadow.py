@@ -13,7 +13,7 @@ from tracekit.intake.sources._source import (
     Opened,
     Read,
 )
-from tracekit.intake.sources.own._json_items import Cut, items
+from tracekit.intake.sources.own._json_items import BrokenItem, items
 
 _TABLE = "shadow_choice"
 _BEGINS = re.compile(rb'\s*\{"shadow": ?1, ')
@@ -34,7 +34,7 @@ def _is_shadow(head: Head) -> bool:
 def _read(opened: Opened) -> Read:
     rows = []
     for item in items(opened):
-        if isinstance(item, Cut):
+        if isinstance(item, BrokenItem):
             yield Broken(table=_TABLE, line=item.number, reason=item.reason, text=item.text)
             continue
         line, value = item.number, item.value

@@ -17,7 +17,7 @@ from typing import Any
 
 from tracekit.base.errors import TracekitError
 from tracekit.intake.sources._source import ClusterFile, ClusterSource, Head, Opened, Read
-from tracekit.intake.sources.own._json_items import Cut
+from tracekit.intake.sources.own._json_items import BrokenItem
 from tracekit.intake.sources.own._kubernetes.objects import Thing, full_name
 from tracekit.intake.sources.own._roster import Roster
 from tracekit.intake.sources.own._roster_read import rows_of_things
@@ -106,14 +106,16 @@ class _Pods:
             yield from self._end(owner, at_s, 0)
             owner.template = ""
 
-    def rest(self) -> Iterator[Thing | Cut]:
+    def rest(self) -> Iterator[Thing | BrokenItem]:
         """The pods that are running at the end of the trace, and the pods of recorded lives."""
         for owner in self._owners.values():
             yield from owner.pods
         for key, lives in self._lives.items():
             owner_of_lives = self._owners.get(key)
             if owner_of_lives is None:
-                yield Cut(number=0, reason="has lives of pods, and no event", text=" ".join(key))
+                yield BrokenItem(
+                    number=0, reason="has lives of pods, and no event", text=" ".join(key)
+                )
                 continue
             for start_s, end_s in sorted(lives, key=lambda life: life[0]):
                 # the object as it was when the pod started
@@ -209,8 +211,8 @@ def _at_pointer(value: Any, pointer: str) -> Any:
     return value
 
 
-def _cut(number: int, value: Any, reason: str) -> Cut:
-    return Cut(number=number, reason=reason, text=json.dumps(value, default=str))
+def _cut(number: int, value: Any, reason: str) -> BrokenItem:
+    return BrokenItem(number=number, reason=reason, text=json.dumps(value, default=str))
 
 
 def is_trace(head: Head) -> bool:
@@ -268,7 +270,7 @@ def _decoded(data: bytes, name: str) -> Any:
         raise TracekitError(f"{name} is no whole trace of SimKube: {reason}") from None
 
 
-def _pods(trace: Mapping[str, Any]) -> Iterator[Thing | Cut]:
+def _pods(trace: Mapping[str, Any]) -> Iterator[Thing | BrokenItem]:
     tracked = (trace.get("config") or {}).get("trackedObjects") or {}
     paths = {
         kind: (about or {}).get("podSpecTemplatePaths") or () for kind, about in tracked.items()
@@ -279,7 +281,7 @@ def _pods(trace: Mapping[str, Any]) -> Iterator[Thing | Cut]:
     events: list[_Event] = []
     for number, event in enumerate(trace["events"], start=1):
         read = _event(number, event)
-        if isinstance(read, Cut):
+        if isinstance(read, BrokenItem):
             yield read
         else:
             events.append(read)
@@ -295,22 +297,22 @@ def _pods(trace: Mapping[str, Any]) -> Iterator[Thing | Cut]:
     yield from pods.rest()
 
 
-def _event(number: int, event: Any) -> _Event | Cut:
+def _event(number: int, event: Any) -> _Event | BrokenItem:
     """An event, or the fault of an event."""
     at_s = event.get("ts") if isinstance(event, dict) else None
     if not isinstance(at_s, int) or isinstance(at_s, bool) or not 0 <= at_s < 1 << 36:
-        return Cut(number=number, reason="has no ts in seconds since 1970", text=str(event))
+        return BrokenItem(number=number, reason="has no ts in seconds since 1970", text=str(event))
     applied, deleted = (event.get(name) or () for name in ("applied_objs", "deleted_objs"))
     if not isinstance(applied, list | tuple) or not isinstance(deleted, list | tuple):
         reason = "has applied_objs or deleted_objs that are no list"
-        return Cut(number=number, reason=reason, text=str(event))
+        return BrokenItem(number=number, reason=reason, text=str(event))
     return at_s, number, applied, deleted
 
 
-def _lives(recorded: Mapping[Any, Any]) -> tuple[_Lives, list[Cut]]:
+def _lives(recorded: Mapping[Any, Any]) -> tuple[_Lives, list[BrokenItem]]:
     """The lives of each object's pods, and the entries that are no life."""
     lives: _Lives = {}
-    wrong: list[Cut] = []
+    wrong: list[BrokenItem] = []
     for key, by_template in recorded.items():
         kind, _, name = key.partition(":") if isinstance(key, str) else (key[0], "", key[1])
         of_object = lives.setdefault((str(kind), str(name)), [])
@@ -322,7 +324,7 @@ def _lives(recorded: Mapping[Any, Any]) -> tuple[_Lives, list[Cut]]:
                     of_object.append((start_s, None))
                 case _:
                     reason = "is no life of a pod: expected Running or Finished with its times"
-                    wrong.append(Cut(number=0, reason=reason, text=f"{kind} {name}: {one}"))
+                    wrong.append(BrokenItem(number=0, reason=reason, text=f"{kind} {name}: {one}"))
     return {key: some for key, some in lives.items() if some}, wrong
 
 

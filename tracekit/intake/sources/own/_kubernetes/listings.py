@@ -112,7 +112,7 @@ class Listing:
 
 
 @dataclass(kw_only=True)
-class Together:
+class MergedListings:
     """The objects of several files of one ingest, as ``together`` combines them.
 
     Attributes
@@ -137,10 +137,10 @@ class Together:
         return self.last.get(key, name) == name
 
 
-def together(some: Iterable[Listing]) -> Together:
+def together(some: Iterable[Listing]) -> MergedListings:
     """Combine files in order of ``time_ms``, then of their names."""
     listings = sorted(some, key=lambda one: (one.time_ms, one.name))
-    all_files = Together()
+    all_files = MergedListings()
     for at, listing in enumerate(listings):
         for key, one in listing.held.items():
             before = all_files.last.get(key)
@@ -170,7 +170,7 @@ def _is_over(thing: Thing) -> bool:
     )
 
 
-def _leave(all_files: Together, earlier: Listing, later: Listing) -> None:
+def _leave(all_files: MergedListings, earlier: Listing, later: Listing) -> None:
     """Record the objects of the earlier file that left before the later list."""
     kinds = {kind for kind, _ in later.held}
     spaces = _spaces(later)

@@ -16,7 +16,7 @@ from typing import Any
 from tracekit.base.constants import ZONES
 from tracekit.base.errors import TracekitError
 from tracekit.intake.sources._source import Head, Opened
-from tracekit.intake.sources.own._json_items import Cut, first_members, items, pieces
+from tracekit.intake.sources.own._json_items import BrokenItem, first_members, items, pieces
 from tracekit.store.broken_rows import NO_OBJECT, WATCH_ENDED
 
 VOLUME, CLAIM, DEVICES = "PersistentVolume", "PersistentVolumeClaim", "ResourceClaim"
@@ -115,16 +115,16 @@ def holds_measurements(head: Head) -> bool:
     return bool(listed) or str(members.get("apiVersion", "")).startswith(_METRICS_API)
 
 
-def things(opened: Opened, *, as_far_as_whole: bool = False) -> Iterator[Thing | Cut]:
+def things(opened: Opened, *, as_far_as_whole: bool = False) -> Iterator[Thing | BrokenItem]:
     """Yield the nodes, pods, groups, budgets and volumes of a file; skip other kinds.
 
-    A document that is no object of Kubernetes gives a ``Cut``, and so does the error that ends a
-    watch.
+    A document that is no object of Kubernetes gives a ``BrokenItem``, and so does the error that
+    ends a watch.
 
     Parameters
     ----------
     as_far_as_whole : bool
-        Whether a list that breaks off ends in a ``Cut`` instead of an error.
+        Whether a list that breaks off ends in a ``BrokenItem`` instead of an error.
 
     Raises
     ------
@@ -133,7 +133,7 @@ def things(opened: Opened, *, as_far_as_whole: bool = False) -> Iterator[Thing |
     """
     so_far: int | None = None
     for item in (pieces if as_far_as_whole else items)(opened):
-        if isinstance(item, Cut):
+        if isinstance(item, BrokenItem):
             yield item
             continue
         value, event = item.value, None
@@ -146,7 +146,7 @@ def things(opened: Opened, *, as_far_as_whole: bool = False) -> Iterator[Thing |
         if event in ("BOOKMARK", "ERROR") or _is_empty_list(value):
             continue
         if not isinstance(value, dict) or not _is_named(value):
-            yield Cut(
+            yield BrokenItem(
                 number=item.number,
                 reason=f"{NO_OBJECT}: it has no metadata with a name",
                 text=str(value),
@@ -184,7 +184,9 @@ def _refused(name: str, status: Mapping[str, Any]) -> TracekitError:
 
 def check_not_empty(opened: Opened) -> None:
     """Raise TracekitError for a file that has no node, no pod and no broken object."""
-    if not any(isinstance(one, Cut) or one.kind in ("Node", "Pod") for one in things(opened)):
+    if not any(
+        isinstance(one, BrokenItem) or one.kind in ("Node", "Pod") for one in things(opened)
+    ):
         raise TracekitError(
             f"{opened.name}: the list has neither nodes nor pods: wrong context or rights?",
             hint="look with: kubectl config current-context; kubectl auth can-i list pods -A;"
@@ -192,9 +194,9 @@ def check_not_empty(opened: Opened) -> None:
         )
 
 
-def _watch_ended(number: int, status: object) -> Cut:
+def _watch_ended(number: int, status: object) -> BrokenItem:
     message = status.get("message") if isinstance(status, dict) else None
-    return Cut(
+    return BrokenItem(
         number=number,
         reason=f"{WATCH_ENDED} ({message or 'without a message'}): what changed between"
         " it and the next event is not in the log",

@@ -125,7 +125,7 @@ def on_grid(samples: pl.DataFrame) -> pl.DataFrame:
     return values.join(new, on=["entity", "time_ms"], how="semi", maintain_order="left").drop("at")
 
 
-def apart(samples: pl.DataFrame) -> pl.Series:
+def entities_without_common_times(samples: pl.DataFrame) -> pl.Series:
     """Return the entities whose parts cannot be summed yet, as their samples differ in time.
 
     Parts can be summed if all times are a multiple of one step apart, as in the answer to a query.

@@ -14,7 +14,7 @@ import numpy as np
 
 from tracekit.intake.sources._source import Broken, Opened
 from tracekit.intake.sources.own._impossible_use import check_times
-from tracekit.intake.sources.own._json_items import Cut, first_members, items
+from tracekit.intake.sources.own._json_items import BrokenItem, first_members, items
 from tracekit.intake.sources.own._prometheus.forms import (
     CUT_AT_LINE,
     CUT_IN_LINE,
@@ -44,7 +44,7 @@ _LABELS = ("prometheus_replica", "__replica__", "replica")
 _COUNTER_BYTES = 8
 
 
-class Number(NamedTuple):
+class CounterHash(NamedTuple):
     """A hash of a counter's name and labels, equal in every file, and its replica of Prometheus.
 
     ``replica`` is empty if no label names one.
@@ -59,11 +59,11 @@ class Number(NamedTuple):
         return f"{self.counter:0{2 * _COUNTER_BYTES}x}"
 
 
-def number_of(name: str, labels: Mapping[str, str]) -> Number:
+def number_of(name: str, labels: Mapping[str, str]) -> CounterHash:
     """Return the ``Number`` of a series with this name and these labels."""
     text = json.dumps([name, sorted(apart_from_replica(labels))]).encode()
     counter = int.from_bytes(blake2b(text, digest_size=_COUNTER_BYTES).digest())
-    return Number(counter, next((labels[one] for one in _LABELS if labels.get(one)), ""))
+    return CounterHash(counter, next((labels[one] for one in _LABELS if labels.get(one)), ""))
 
 
 def apart_from_replica(labels: Mapping[str, str]) -> Iterable[tuple[str, str]]:
@@ -108,7 +108,7 @@ class Series:
     ends_ms: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
 
     @cached_property
-    def number(self) -> Number:
+    def number(self) -> CounterHash:
         """The hash of the series' name and labels, with its replica."""
         return number_of(self.name, self.labels)
 
@@ -164,7 +164,7 @@ def _ranges(opened: Opened, names: _Wanted) -> Iterator[Series | Broken]:
         return
     beside: list[dict[str, Any]] = []
     for item in items(opened, beside=beside):
-        if isinstance(item, Cut):
+        if isinstance(item, BrokenItem):
             yield _broken(item.number, item.reason, item.text)
             continue
         value = item.value
