@@ -29,7 +29,7 @@ from tracekit.replay.fast import kernels
 from tracekit.replay.fast.choose import fast_placer, rows_placer, scanning_placer
 from tracekit.replay.fast.compiled_placer import CompiledPlacer, find_kernel
 from tracekit.replay.fast.placement_loop import WORTHWHILE
-from tracekit.replay.fast.search import STALE
+from tracekit.replay.fast.search import CUTS, LEAVES, STALE
 
 STEPS = 6
 KERNELS = [*registry.module_names(kernels), "first_fit"]
@@ -180,6 +180,28 @@ def test_searching_from_the_first_container_equals_plain(policy: str, load: Work
     by_capacity = policy.startswith("target_load_packing")
     assert fast.way == ("scan" if by_capacity and cpu_is_kept else "search")
     assert fast.node.tolist() == plain.node.tolist()
+
+
+def test_each_node_stands_in_one_leaf_of_the_index() -> None:
+    rng = np.random.default_rng(5)
+    rows: list[Row] = [
+        (20 * at, 20 * at + 9000, *rng.integers(1, 60, 2).tolist(), 0) for at in range(600)
+    ]
+    placers: list[CompiledPlacer] = []
+
+    def recorded(state: ReplayState, own: np.random.Generator, clock: Clock) -> CompiledPlacer:
+        placers.append(eager_placer(state, own, clock))
+        return placers[-1]
+
+    run(workload([(200, 200)] * 150, rows, steps=STEPS), "best_fit[tie=first]", recorded)
+    index = placers[0]._index
+    leaves = int(index.counts[LEAVES])
+    assert leaves == index.counts[CUTS] + 1 > 150 // index.members.shape[1] + 1
+    members = [index.members[leaf, : index.size[leaf]] for leaf in range(leaves)]
+    assert sorted(np.concatenate(members).tolist()) == list(range(150))
+    assert [int(one.min()) for one in members if len(one)] == [
+        int(index.first[leaf]) for leaf, one in enumerate(members) if len(one)
+    ]
 
 
 @pytest.mark.parametrize("resource", [0, 1])
