@@ -112,9 +112,9 @@ class SizingEnv(gymnasium.Env[State, np.int64]):
 
 
 class SizingVectorEnv(VectorEnv[Float32Array, IntArray, NDArray[Any]]):
-    """An environment of all containers of a set, each with its own action.
+    """A gymnasium vector environment of all containers of a set, each with its own action.
 
-    A step runs to the next end of a cycle. ``info['due']`` has the containers whose cycles ended:
+    A step runs to the next end of a cycle. ``info['due']`` marks the containers whose cycles ended:
     they get a reward, and their next actions count. Actions of other containers are ignored.
     """
 

@@ -38,7 +38,7 @@ COLUMNS = {
 def load_set(
     path: str | Path, *, chains: int = CHAINS, progress: Progress = SILENT
 ) -> SimulationSet:
-    """Return the simulation set of a store, or of a folder with the tables of the study.
+    """Return the simulation set of a store's call chains, or of a folder with exported tables.
 
     Parameters
     ----------
@@ -209,7 +209,7 @@ def read_settings(assume: Sequence[str]) -> Settings:
 
 
 def read_model(path: Path | str | None, settings: Settings) -> Model | None:
-    """Return the network in a file, made for as many sizes as ``settings``; None without a path."""
+    """Return the network in a file, which must suit the sizes of ``settings``; None if no path."""
     if path is None:
         return None
     return load_model(Path(path), channels=CHANNELS, cycles=CYCLES_SEEN, actions=settings.actions)

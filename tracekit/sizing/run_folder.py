@@ -65,7 +65,7 @@ def _spelled(owner: Any) -> list[dict[str, str]]:
 
 
 def write_study(study: Study, folder: Path, *, store: Path | None = None) -> None:
-    """Write the run folder; an earlier sizing run there is replaced, and other files stay.
+    """Write a run folder; an earlier sizing run there is replaced, and its other files stay.
 
     Parameters
     ----------

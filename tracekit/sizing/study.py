@@ -64,7 +64,7 @@ def run_study(
     checkpoints: Path | None = None,
     progress: Progress = SILENT,
 ) -> Study:
-    """Run every policy on the test chains of every seed.
+    """Run every policy on the test chains of every seed, after training the agent.
 
     A seed determines the split of the chains, the order of placement, and the random numbers of
     training and of random selection. With a given model nothing is trained, and the test chains are
@@ -73,7 +73,7 @@ def run_study(
     Parameters
     ----------
     checkpoints : path, optional
-        The folder of checkpoints of trainings.
+        The folder for checkpoints of trainings, so that an interrupted training continues.
     """
     rows: list[dict[str, object]] = []
     shown: list[pl.DataFrame] = []

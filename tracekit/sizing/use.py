@@ -62,7 +62,7 @@ class RecordedUse:
         )
 
     def samples(self) -> Iterator[tuple[int, int, Float32Array]]:
-        """Yield the positions of resource and service, and all samples of the service.
+        """Yield position of resource, position of service, and the service's samples, 1-D.
 
         A service without samples of a resource is left out.
         """

@@ -40,7 +40,7 @@ def layer_shapes(channels: int, cycles: int, actions: int) -> dict[str, tuple[in
 
 @dataclass(frozen=True)
 class Model:
-    """A trained network.
+    """A trained network of the agent, as arrays.
 
     Parameters
     ----------
@@ -120,7 +120,7 @@ def bounds(q: FloatArray, taken: IntArray, weight: float) -> FloatArray:
 
 @compiled
 def explore(q: Float32Array, allowed: BoolArray, taken: IntArray, weight: float) -> IntArray:
-    """Return each row's allowed size with the highest of ``bounds``; of equal ones the lowest size.
+    """Return the index of each row's allowed size of the highest upper bound, the lowest of ties.
 
     Each choice is counted before the choice of the next row.
 
@@ -144,7 +144,7 @@ def explore(q: Float32Array, allowed: BoolArray, taken: IntArray, weight: float)
 
 
 def greedy(q: Float32Array, allowed: BoolArray) -> IntArray:
-    """Return the allowed size of the largest q of each row; of equal q the lowest size."""
+    """Return the index of each row's allowed size with the largest q; of equal q the lowest."""
     return np.asarray(np.argmax(np.where(allowed, q, -np.inf), axis=1), dtype=np.int64)
 
 
@@ -155,7 +155,7 @@ def one_step(allowed: BoolArray, limit: FloatArray, sizes: FloatArray) -> BoolAr
 
 
 def values(model: Model, states: Float32Array) -> Float32Array:
-    """Return the q of every size, shape (states, actions).
+    """Compute a model's q value of every size, shape (states, actions).
 
     The states have shape (states, channels, cycles).
     """

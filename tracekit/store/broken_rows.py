@@ -233,7 +233,7 @@ def write_quality(store: Store) -> None:
 
 
 def write_quality_table(table: pa.Table, target: Any) -> None:
-    """Write a quality table to a file, or into a buffer."""
+    """Write a table as compressed Parquet to a file, or into a buffer."""
     pq.write_table(table, target, compression="zstd")
 
 
@@ -250,7 +250,7 @@ def quality_tables(sources: Sequence[SourceEntry]) -> Iterator[tuple[str, pa.Tab
 
 
 def has_lines(sources: Sequence[SourceEntry]) -> bool:
-    """Return whether the number of lines of some file is recorded: a column of quality/sources."""
+    """Return whether quality/sources has the column ``lines_read``: some file states it."""
     return any(entry.lines_read is not None for entry in sources)
 
 

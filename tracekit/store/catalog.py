@@ -337,7 +337,7 @@ def _writer() -> str:
 
 
 def unfinished(store: Store) -> bool:
-    """Return whether quality/sources lacks a source file of the manifest after a killed ingest."""
+    """Return whether quality/sources lacks files of the manifest, as after a killed ingest."""
     path, wanted = next(one for one in quality_tables(store.manifest.sources) if one[0] == SOURCES)
     try:
         stored_rows = parquet_file(store.path / path).metadata.num_rows

@@ -85,7 +85,7 @@ class SourceEntry:
 
     @property
     def units_read(self) -> int:
-        """The number of lines if it is recorded, else of rows; shares of broken rows are of it."""
+        """The number of lines if recorded, else of rows: the base for shares of broken rows."""
         return self.rows_read if self.lines_read is None else self.lines_read
 
 
@@ -248,8 +248,8 @@ def _made_of(source: Path) -> str:
 def write_manifest(folder: Path, manifest: Manifest) -> None:
     """Replace the manifest in one step, so that a crash leaves the old or the new one.
 
-    Each source file is one line, because the fast JSON encoder writes no indentation; an indented
-    manifest, which every ingested file writes again, took six times as long.
+    Each source file is one line, because the fast JSON encoder writes no indentation. The manifest
+    is written after every ingested file, and an indented one took six times as long.
     """
     document = {"format_version": manifest.format_version, **vars(manifest)}
     entries = ",".join(f"\n  {_line(entry)}" for entry in document.pop("sources"))
@@ -370,7 +370,7 @@ def rejects_path(table: str, part: int) -> str:
 
 
 def dimension_path(entity: str, first_key: int) -> str:
-    """Return the path, in the store, of the file with an entity's ids from a key on."""
+    """Return the path, relative to the store, of the file with an entity's ids from a key on."""
     return f"{DIMENSIONS}/{entity}/part-{first_key:010d}.parquet"
 
 

@@ -31,7 +31,7 @@ def waits() -> pl.Expr:
 
 
 def gated() -> pl.Expr:
-    """Return an expression for rows of ``waits`` that a scheduling gate keeps from a node."""
+    """Return an expression for rows of ``container`` that wait at a scheduling gate."""
     return waits() & pl.col("not_held").fill_null("").str.split(", ").list.contains(GATES)
 
 
@@ -189,8 +189,8 @@ _ONE_ANSWER_MS = 2 * MS_PER_MINUTE
 def is_moment(manifest: Manifest) -> bool:
     """Return whether samples of nodes span less than half the time of samples of containers.
 
-    Then they are ignored, and sums over containers count as the use of nodes. Otherwise one answer
-    of metrics-server would stand for a whole day of containers' use. The result is False if the
+    Then they are ignored, and sums over containers count as the use of nodes: one answer of
+    metrics-server would stand for a whole day of containers' use. The result is False if the
     samples of containers span at most two minutes, or if either has none.
     """
     nodes, containers = _spans_ms(manifest)
@@ -200,7 +200,7 @@ def is_moment(manifest: Manifest) -> bool:
 
 
 def moment(manifest: Manifest) -> Iterator[Fact]:
-    """Yield a fact if the use of nodes is ignored because their samples cover too little time."""
+    """Yield a fact if samples of nodes are ignored because they span too little time."""
     if is_moment(manifest):
         nodes, containers = _spans_ms(manifest)
         yield remark("moment", nodes, "ms", kind="doubt", containers_ms=containers)

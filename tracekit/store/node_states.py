@@ -78,7 +78,7 @@ def _come_back(nodes: pl.DataFrame, every: pl.DataFrame) -> pl.DataFrame:
 
 
 def absences(rows: pl.DataFrame) -> pl.DataFrame:
-    """Return absences of nodes that came back: ``node``, ``from_ms``, ``until_ms``, by time.
+    """Return a row for each absence of a node that came back: ``node``, ``from_ms``, ``until_ms``.
 
     The time before the first row of a node is no absence.
     """
@@ -101,7 +101,7 @@ def _turns(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def resized(rows: pl.DataFrame, begins_ms: int | None) -> list[str]:
-    """Return names of nodes with an amount since the start over 1 % off the last one."""
+    """Return names of nodes with an amount since the start that is over 1 % off the last one."""
     start = _at(rows, begins_ms, *_SIZED).select(*_SIZED, start_ms=_MS)
     size = _sizes(rows).select(*_SIZED, size="amount")
     both = rows.join(start, on=_SIZED, nulls_equal=True).join(size, on=_SIZED, nulls_equal=True)
@@ -154,7 +154,7 @@ def unready(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def retainted(begun: pl.DataFrame, rows: pl.DataFrame) -> list[str]:
-    """Return the nodes whose taints at the end differ from those at the first use, by name.
+    """Return names of nodes whose taints at the end differ from those at the first use.
 
     Taints that Kubernetes itself sets, for a cordon or a condition, do not count.
     """

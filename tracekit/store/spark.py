@@ -94,8 +94,8 @@ def master_of(engine: str) -> str:
 def open_session(engine: str) -> SparkSession:
     """Return the Spark session of this process, which the first call opens.
 
-    The user's settings (``spark-defaults.conf``, ``PYSPARK_SUBMIT_ARGS``) apply, unless tracekit
-    sets the same.
+    The user's settings (``spark-defaults.conf``, ``PYSPARK_SUBMIT_ARGS``) apply, except for those
+    that tracekit sets itself.
 
     Raises
     ------
@@ -331,7 +331,7 @@ class SparkDatabase:
         return self.frame(f"SELECT * FROM {query.view_name} ORDER BY {order}")
 
     def interrupt(self) -> None:
-        """Do nothing: no other thread runs a query."""
+        """Do nothing, because no other thread runs a query."""
 
     def rows(self, sql: str, variables: Mapping[str, Value] | None = None) -> list[dict[str, Any]]:
         """Return the rows of one statement as dictionaries."""

@@ -38,7 +38,10 @@ _ENDS = "counter_end"
 
 
 def stored_rows(store: Store, folder: Path, release: str) -> tuple[tuple[str, Path], ...]:
-    """Write rows that readers of a release's files check against; return a name and path each."""
+    """Write the rows of a store against which further files of a ``release`` are checked.
+
+    The result has the name of each table with the path of its file.
+    """
     if release != OWN:
         return _counter_ends(store, folder)
     here = Store(folder, store.manifest)
@@ -82,8 +85,8 @@ def _stated(store: Store) -> tuple[tuple[str, Path], ...]:
 def rows_of(store: Store, table: str) -> pl.DataFrame:
     """Return the rows of a table that ingest did not derive, with columns ``FILE`` and ``FOREIGN``.
 
-    ``FILE`` is the source file. ``FOREIGN`` is False for tables that the user wrote. In ``node`` a
-    node of foreign files has one row, with the last stated value of each field. Ids are texts.
+    ``FILE`` is the source file. ``FOREIGN`` is False for rows of a user's own tables. In the table
+    ``node`` all foreign rows of a node are one row, with the last stated value of each field.
     """
     entries = tuple(store.manifest.stated(table))
     rows = read(Store(store.path, replace(store.manifest, sources=entries)), table)

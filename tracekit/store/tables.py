@@ -40,7 +40,7 @@ class Column:
     usual_maximum : float, optional
         A larger value is kept, and counted as a defect.
     often_absent : bool
-        Rows without a value are as they should be, so they are not counted as a defect.
+        Rows without a value are not counted as a defect.
     """
 
     name: str

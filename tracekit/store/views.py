@@ -62,7 +62,7 @@ LISTED = "tables and views of a store: tracekit list tables"
 
 
 def check_free(name: str, taken: Container[str]) -> None:
-    """Raise TracekitError if the name of a user's own table is ``taken`` by one of the store."""
+    """Raise TracekitError if a table of the store has the name of a user's own table."""
     if name.lower() in taken:
         raise TracekitError(
             f"--read: the store has a table '{name}'", hint=f"another name: --read my_{name}=FILE"

@@ -80,7 +80,7 @@ class RebalancePolicy(Parametrised):
         raise NotImplementedError
 
     def decide(self, snapshot: Snapshot) -> Decision:
-        """Return the containers to evict now, and those that stay with the reason."""
+        """Return the containers to evict now, and those considered but left, with the reason."""
         evicted = self.evict(snapshot)
         return Decision(
             evicted=evicted, strategies=(type(self).__name__,) * len(evicted), staying={}
@@ -89,7 +89,7 @@ class RebalancePolicy(Parametrised):
 
 @functools.cache
 def all_rebalancers() -> dict[str, type[RebalancePolicy]]:
-    """Return every rebalance policy, by name."""
+    """Return the class of every rebalance policy, by name."""
     return registry.subclasses(sys.modules[__name__], RebalancePolicy)
 
 
@@ -111,7 +111,7 @@ def get_rebalancer(name: str) -> type[RebalancePolicy]:
 
 
 def build_rebalancer(kind: type[RebalancePolicy], given: Mapping[str, str]) -> RebalancePolicy:
-    """Create a rebalance policy of class ``kind`` from the texts of parameters by name."""
+    """Create a policy of class ``kind``; ``given`` maps names of parameters to values as text."""
     made: Any = parameters.build(kind, f"rebalance policy {kind.name()}", given)
     if not isinstance(made, RebalancePolicy):
         raise TypeError(kind)

@@ -52,7 +52,7 @@ class Part:
 
 
 class Descheduler(OfCycle):
-    """Base of the classes that ``descheduler`` makes, one for a ``DeschedulerPolicy`` file."""
+    """Base of a rebalance policy that runs the plugins of one ``DeschedulerPolicy`` file."""
 
     parts: ClassVar[tuple[Part, ...]]
     text: ClassVar[str]
@@ -80,11 +80,11 @@ class Descheduler(OfCycle):
         return cycle
 
     def metric_samples(self) -> int:
-        """Return the most newest samples of node use that one of the plugins reads."""
+        """Return how many of the newest samples of node use the plugins read at most."""
         return max((part.plugin.metric_samples() for part in self.parts), default=1)
 
     def spelled(self) -> Mapping[str, str]:
-        """Return every parameter's value as text; a plugin's parameter is ``plugin.parameter``."""
+        """Return each parameter's value as text by name; those of a plugin are ``plugin.name``."""
         own = dict(super().spelled())
         for plugin in (part.plugin for part in self.parts):
             own |= {f"{plugin.name()}.{name}": value for name, value in plugin.spelled().items()}
@@ -100,11 +100,11 @@ class Descheduler(OfCycle):
 
     @classmethod
     def name(cls) -> str:
-        """Return the name of the file without its folder."""
+        """Return the policy's name, which is that of the file without its folder."""
         return cls.text
 
     def address(self) -> str:
-        """Return the absolute path and changed parameters, ``/a/policy.yaml[interval_ms=1000]``."""
+        """Return the file's absolute path and changed parameters, ``/a/b.yaml[interval_ms=10]``."""
         return f"{self.where}{self._ending()}"
 
     def _ending(self) -> str:

@@ -90,7 +90,7 @@ class Evictor:
 
 @dataclass(frozen=True, kw_only=True)
 class Scope:
-    """A plugin's filter of pods by namespace and labels; an empty field ``included`` admits all."""
+    """A plugin's filter of pods by namespace and labels; an empty ``included`` is any namespace."""
 
     included: frozenset[str] = frozenset()
     excluded: frozenset[str] = frozenset()

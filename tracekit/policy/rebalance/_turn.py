@@ -143,7 +143,7 @@ class Turn:
     seen : bool, shape (placed,)
         Pods that the plugin considers: on listed nodes, in its scope and not gone.
     may : bool, shape (placed,)
-        Pods among ``seen`` that the evictor allows to evict, before any test of ``nodeFit``.
+        Pods among ``seen`` that the evictor's settings let be evicted; ``nodeFit`` is not tested.
     """
 
     def __init__(

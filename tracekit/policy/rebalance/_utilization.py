@@ -142,7 +142,7 @@ class Candidates:
     counted : bool
         Whether the use of the container is known; a container of unknown use is never evicted.
     removable : bool
-        Whether the evictor allows to evict the container.
+        Whether the settings of the evictor allow the eviction.
     turn : int64
         The rank in the order of eviction, 0 first; see ``turns_of``.
     accepted, evict : callable
@@ -360,8 +360,8 @@ def _amounts(
 def turns_of(turn: Turn) -> IntArray:
     """Return the rank of each pod in the order of eviction, 0 first, shape (placed,).
 
-    Pods are sorted by priority, then by quality of service, then those annotated to prefer no
-    eviction last, then by request; low values come first. Upstream
+    The order is by priority, then quality of service, then whether an annotation prefers no
+    eviction, then request; low values and pods without the annotation come first. Upstream
     (SortPodsBasedOnPriorityLowToHigh) does not order pods by request.
     """
     cycle, base = turn.cycle, slice(len(BASE))
@@ -381,7 +381,7 @@ def turns_of(turn: Turn) -> IntArray:
 
 
 def acceptance(turn: Turn, listed: IntArray) -> Acceptance:
-    """Return a test whether a pod is movable and some destination's taints are all tolerated."""
+    """Return a test whether a pod is movable and tolerates all taints of some destination."""
     pods, text = turn.cycle.pods, turn.cycle.text
     taints = pods.taint_count()
 

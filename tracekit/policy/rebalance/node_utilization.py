@@ -230,7 +230,7 @@ class LoadSpread(RebalancePolicy):
         return self.samples
 
     def evict(self, snapshot: Snapshot) -> IntArray:
-        """Return the containers to evict now, from the nodes of the highest load first."""
+        """Return positions of the containers to evict now, from the nodes of highest load first."""
         column = snapshot.resources.index(full_name(self.resource))
         capacity = snapshot.capacity[:, column].astype(np.float64)
         excess = excess_of(snapshot.usage.average(column, self.samples), capacity)
@@ -262,7 +262,7 @@ def excess_of(load_fraction: FloatArray, capacity: FloatArray) -> FloatArray:
 
 
 def chosen_of(used: FloatArray, excess: float, allowed: float, room: float) -> list[int]:
-    """Return positions of the containers to take off one node, the largest that fit first.
+    """Return positions of the containers to evict from one node, the largest that fit first.
 
     Parameters
     ----------

@@ -137,7 +137,8 @@ class RemovePodsHavingTooManyRestarts(Plugin):
 class PodLifeTime(Plugin):
     """Evict containers that were created longer ago than a limit, the oldest first.
 
-    A container that ran at the start of the replay has its recorded age.
+    The age of a container that already ran at the start of the replay is counted from its recorded
+    creation.
     """
 
     source: ClassVar[str] = "descheduler @7d2b28bf podlifetime (PodLifeTime)"

@@ -98,7 +98,7 @@ class Memory:
 
 @compiled
 def plant(tree: FloatArray, places: IntArray, values: FloatArray) -> None:
-    """Set the nodes ``places`` of a sum tree, which are leaves, and update the sums above them."""
+    """Set leaves at positions ``places`` of a sum tree, and update the sums above them."""
     for k in range(len(places)):
         tree[places[k]] = values[k]
     for k in range(len(places)):
@@ -110,7 +110,7 @@ def plant(tree: FloatArray, places: IntArray, values: FloatArray) -> None:
 
 @compiled
 def find(tree: FloatArray, sums: FloatArray) -> IntArray:
-    """Return the first leaf, from 0, where the running sum of leaves exceeds each of ``sums``."""
+    """Return for each of ``sums`` the first leaf, from 0, whose running sum exceeds it."""
     leaves = len(tree) // 2
     reached = np.empty(len(sums), dtype=np.int64)
     for k in range(len(sums)):

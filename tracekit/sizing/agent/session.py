@@ -123,8 +123,8 @@ def train(
     Parameters
     ----------
     checkpoint : path, optional
-        The file of the state, written every 50 epochs and removed at the end. After an interruption
-        the same call continues from the file and ends with the same network.
+        The file for the training's state, written every 50 epochs and removed at the end. After an
+        interruption the same call continues from the file and ends with the same network.
 
     Raises
     ------

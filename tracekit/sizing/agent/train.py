@@ -65,7 +65,10 @@ class Trainer:
         return self.policy.pretraining + self.policy.epochs
 
     def model(self) -> Model:
-        """Return the network of the best trial so far, or the present network before any trial."""
+        """Return the network of the best trial so far, or the present network before any trial.
+
+        A trial runs the network on a small set of chains without exploration.
+        """
         about = {
             "trained_on": list(self._chains.containers),
             "set": self._chains.name,
@@ -88,7 +91,7 @@ class Trainer:
             self.best = reward, layers
 
     def run_epoch(self) -> Epoch:
-        """Simulate some chains, at most ``steps`` cycles of each container, and learn meanwhile."""
+        """Simulate some chains, at most ``steps`` cycles of each container, and train on them."""
         pretraining = self.done < self.policy.pretraining
         part = self._small if pretraining else self._drawn()
         simulation = Simulation(part, self.settings)
@@ -128,7 +131,7 @@ class Trainer:
         return could
 
     def choose(self, simulation: Simulation) -> IntArray:
-        """Return the number of a size for each due container, by the upper bound of eq 10."""
+        """Return the index of a size for each due container, chosen by the upper bound of eq 10."""
         allowed = self.allowed(simulation, simulation.due)
         q = self.learner.values(simulation.state(simulation.due))
         return explore(q, allowed, self.taken, self.policy.exploration)
@@ -167,7 +170,7 @@ def handed_back(reward: FloatArray, steps_back: int, form: Form, gamma: float) -
 
 
 class Backdater:
-    """Credits each new reward also to the last decisions of its container."""
+    """Adds a part of each new reward to the stored rewards of the container's last decisions."""
 
     def __init__(self, containers: int, form: Form, gamma: float, steps: int) -> None:
         self._form, self._gamma = form, gamma
@@ -177,7 +180,7 @@ class Backdater:
     def add(
         self, memory: Memory, containers: IntArray, slots: IntArray, reward: FloatArray
     ) -> None:
-        """Add ``handed_back(...) / steps`` of new rewards to the last stored transitions."""
+        """Add ``handed_back(...) / steps`` of new rewards to each container's last transitions."""
         for back in range(1, self._steps + 1):
             before = self._slots[containers, -back]
             stored = before >= 0
@@ -196,13 +199,13 @@ class Agent(Protocol):
     memory: Memory
 
     def choose(self, simulation: Simulation) -> IntArray:
-        """Return the number of a size for each due container."""
+        """Return the index of the size chosen for each due container."""
 
     def allowed(self, simulation: Simulation, containers: IntArray) -> BoolArray:
         """Return which sizes may be chosen for containers, shape (containers, actions)."""
 
     def learn(self) -> float | None:
-        """Update the network once and return the loss; None while the memory has too little."""
+        """Update the network once and return the loss; None with too few stored transitions."""
 
 
 class Running:

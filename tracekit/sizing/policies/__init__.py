@@ -25,7 +25,7 @@ Reads = Literal["served", "state", "profile", "ahead", "training", "model"]
 
 @dataclass(frozen=True, kw_only=True)
 class Given:
-    """The data that ``SizingPolicy.start`` gets of a simulation before its first period.
+    """What a sizing policy may know of a simulation before its first period; see ``start``.
 
     Parameters
     ----------
@@ -67,7 +67,7 @@ class Sizer(Protocol):
     def size(self, view: View) -> FloatArray:
         """Return the wanted limits of the due containers, shape (due, 2): cores and GB.
 
-        The simulation rounds them up to whole cores and GB.
+        A container is due when its cycle has ended. The simulation rounds up to whole cores and GB.
         """
 
 
@@ -166,7 +166,7 @@ def _given(
 
 @functools.cache
 def all_sizing_policies() -> dict[str, type[SizingPolicy]]:
-    """Return every sizing policy, by name."""
+    """Return the class of every sizing policy, by name."""
     return registry.subclasses(sys.modules[__name__], SizingPolicy)
 
 

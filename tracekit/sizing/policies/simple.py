@@ -36,7 +36,7 @@ class Growing:
         self._largest = largest
 
     def size(self, view: View) -> FloatArray:
-        """Return the present size, or the next size after an overflow, shape (due, 2)."""
+        """Return each due container's present size, one more after an overflow, shape (due, 2)."""
         grown = self._size[view.due] + view.overflowed.any(axis=1)
         self._size[view.due] = np.minimum(grown, self._largest)
         return np.repeat(self._size[view.due, None], 2, axis=1)
@@ -44,7 +44,7 @@ class Growing:
 
 @dataclass(frozen=True, kw_only=True)
 class RandomSelection(SizingPolicy):
-    """Draw first sizes from the final sizes of minimum selection on the training chains."""
+    """Size like minimum selection, but draw first sizes from its final ones on training chains."""
 
     source: ClassVar[str] = "MN of the CTM21 analysis (Yao et al. 2023), section 3.2"
     reads: ClassVar[frozenset[Reads]] = frozenset({"served", "training"})

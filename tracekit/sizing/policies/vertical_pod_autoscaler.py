@@ -329,7 +329,7 @@ class Recommender:
         self._seen = 0
 
     def size(self, view: View) -> FloatArray:
-        """Return the target of each due container.
+        """Return the wanted limits of the due containers: their targets, shape (due, 2).
 
         With ``apply=bounds`` a limit within the bounds stays, except after an out-of-memory kill.
         """

@@ -150,7 +150,7 @@ KEPT = "kept_at_risk"
 
 
 class Spared(NamedTuple):
-    """The result of ``spared``; ``staying``, shape (services, 2), marks the cuts taken back."""
+    """Requests without risky cuts, their judgement, and where a cut was undone (``staying``)."""
 
     request: FloatArray
     judgement: Judged
@@ -160,7 +160,7 @@ class Spared(NamedTuple):
 def spared(
     request: FloatArray, rest: RecordedUse, present: FloatArray, risk_share: float
 ) -> Spared:
-    """Take back the cuts of requests that use exceeds too often, and judge the resulting requests.
+    """Undo recommended cuts that use exceeds too often, and judge the resulting requests.
 
     A cut is a recommendation below the present request. It becomes NaN, i.e. the present request
     stays, if use exceeds it in more than ``risk_share`` of the container-steps. A service with its
@@ -182,7 +182,7 @@ def spared(
 
 
 def kept_at_risk(study: Study) -> pl.DataFrame:
-    """Return rows whose request stays as use exceeds a lower one too often, the worst first."""
+    """Return rows whose request stays as use exceeds the recommended one too often, worst first."""
     return services(study).filter(KEPT).sort("above_share", descending=True, maintain_order=True)
 
 

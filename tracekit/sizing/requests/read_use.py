@@ -45,7 +45,7 @@ _OWN = (
 
 
 class NoUseError(TracekitError):
-    """A store has no use from which requests could be recommended."""
+    """The error for a store without recorded use, from which requests are recommended."""
 
 
 def read_use(store: Store) -> RecordedUse:

@@ -22,7 +22,7 @@ UNITS: Mapping[str, tuple[str, str, float]] = {
 
 
 def totals(study: Study, policy: str = "") -> Mapping[str, Mapping[str, Any]]:
-    """Return a policy's rows of ``policies`` by resource; by default of the recommended policy."""
+    """Return a policy's row of the frame ``policies`` by resource; '' is the recommended policy."""
     rows = study.frames["policies"].filter(policy=policy or _subject(study)).to_dicts()
     return {one["resource"]: one for one in rows}
 
@@ -48,7 +48,7 @@ def amount(value: float | None, resource: str) -> str:
 
 
 def services(study: Study, policy: str = "") -> pl.DataFrame:
-    """Return a policy's rows of ``services``; by default those of the recommended policy."""
+    """Return a policy's rows of the frame ``services``; '' is the recommended policy."""
     return study.frames[SERVICES].filter(policy=policy or _subject(study))
 
 

@@ -52,12 +52,12 @@ def recommend_requests(
     load: Workload | None = None,
     progress: Progress = SILENT,
 ) -> Study:
-    """Recommend requests of services by policies, and judge them by use that the policies lack.
+    """Recommend requests from the first part of recorded use, and judge them by the rest.
 
     Parameters
     ----------
     called : str
-        The name of the store in follow-ups; its path by default.
+        The name of the store in suggested commands; its path by default.
     load : Workload, optional
         The workload of the store, if it has been read.
 
@@ -65,20 +65,23 @@ def recommend_requests(
     -------
     Study
         ``services`` has a row for each policy, service and resource, the policy ``now`` first.
-        ``containers`` is their mean number in the judged time. ``request_now`` is the request
-        of one container, or of a pod's containers together; null for none. ``recommended`` is
-        null if the service has no use to learn from, if its use grows, or if it would be at
-        risk with less (``kept_at_risk``): then the present request stays. The policy leaves a
-        request between ``lower`` and ``upper``. ``reserved_now`` and ``reserved_then`` are the
-        amounts that the scheduler reserves, with init containers and overhead; ``freed`` is
-        their difference over all containers. ``use_p50``, ``use_p95`` and ``use_max`` are of a
-        container over the whole record. ``above_share`` is the share of judged container-steps
-        with a use above the request, ``excess_mean`` and ``excess_max`` the use above it,
-        ``beyond_limit_share`` the share with a use above a limit changed in proportion,
-        ``at_risk`` whether ``above_share`` is too high. ``policies`` has a row for each policy
-        and resource over all services, with 95 % intervals over windows. ``growth`` has the
-        daily growth of services with two days of use or more. ``about`` has
-        ``use_over_requested`` of the whole record, by resource.
+        ``containers`` is the mean number of the service's containers in the judged time.
+        ``request_now`` is the request of one container, or of a pod's containers together; null for
+        none. ``recommended`` is null if the present request stays: if the service has no use to
+        learn from, if its use grows, or if it would be at risk with less (``kept_at_risk``). The
+        policy leaves a request between ``lower`` and ``upper``. ``reserved_now`` and
+        ``reserved_then`` are the amounts that the scheduler reserves, with init containers and
+        overhead. ``freed`` is their difference over all containers. ``use_p50``, ``use_p95`` and
+        ``use_max`` are of a container over the whole record.
+
+        The other columns judge the request by container-steps, i.e. samples of single containers.
+        ``above_share`` is the share with a use above the request, and ``excess_mean`` and
+        ``excess_max`` are the use above it. ``beyond_limit_share`` is the share with a use above
+        the limit if it changes in proportion. ``at_risk`` is whether ``above_share`` is too high.
+
+        ``policies`` has a row for each policy and resource over all services, with 95 % intervals
+        over windows. ``growth`` has the daily growth of services with two days of use or more.
+        ``about`` has ``use_over_requested`` of the whole record, by resource.
 
     Raises
     ------
@@ -115,7 +118,7 @@ def recommended(
     load: Workload | None = None,
     progress: Progress = SILENT,
 ) -> Study | None:
-    """Return the study with default policies, written to ``out`` if given.
+    """Return the study of a store's requests with every policy, written to ``out`` if given.
 
     The result is None for a store without a basis for recommendations. A store has no basis if its
     sizes are assumed or inferred, or if its use is not recorded or too short. ``--assume
@@ -273,18 +276,18 @@ def _facts(
 
 
 def margin_of(policy: SizingPolicy) -> float:
-    """Return the share that a policy adds to recorded use; 0 for a policy without a margin."""
+    """Return the share of recorded use that a policy adds as a margin; 0 for none."""
     return float(getattr(policy, "margin", 0.0))
 
 
 def subject_of(totals: pl.DataFrame, chosen: Sequence[SizingPolicy], risk_share: float) -> str:
     """Return the text of the recommended policy among ``chosen``.
 
-    Candidates are the policies with a margin. If there are none, all policies but the oracle are,
-    or the oracle if it is alone. A candidate is within the risk if its ``above_share`` is at most
-    ``risk_share`` for CPU and memory. Of these the one with the fewest services at risk wins; among
-    equals the one whose smaller freed share, of CPU or of memory, is largest. If no candidate is
-    within the risk, the one with the lowest ``above_share`` wins.
+    Candidates are the policies with a margin, else all policies but the oracle, else the oracle. A
+    candidate is within the risk if its ``above_share`` is at most ``risk_share`` for CPU and
+    memory. Of those within it the one with the fewest services at risk wins; among equals the one
+    whose smaller freed share, of CPU or of memory, is largest. If no candidate is within the risk,
+    the one with the lowest ``above_share`` wins.
     """
     real = [policy for policy in chosen if not isinstance(policy, Oracle)]
     names = [str(policy) for policy in real if margin_of(policy) > 0] or [str(one) for one in real]

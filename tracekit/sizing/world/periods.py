@@ -22,8 +22,7 @@ class World(NamedTuple):
     need : float64, shape (containers, periods, 2)
         Cores and GB.
     first_edge : int64, shape (containers + 1,)
-        The calls into container i have the edges from ``first_edge[i]`` to ``first_edge[i + 1] -
-        1``.
+        Edge e is a call to container i if ``first_edge[i] <= e < first_edge[i + 1]``.
     upstream : int64, shape (edges,)
         The calling container.
     calls : float64, shape (edges, periods)
@@ -152,7 +151,10 @@ def look_at(series: FloatArray, begin: int, end: int, out: FloatArray) -> None:
 def upstream_use(
     world: World, state: State, at: int, begin: int, end: int, out: FloatArray
 ) -> None:
-    """Write ``look_at`` and throughput of a container's callers, weighted by calls (eqs 5-8)."""
+    """Write the values of ``look_at`` and the throughput of a container's callers to ``out[:6]``.
+
+    They are means weighted by calls (eqs 5-8), and 0 without calls.
+    """
     one = np.zeros(5)
     out[:UPSTREAM] = 0.0
     total = 0.0
@@ -222,7 +224,7 @@ SLACK = 1e-9
 
 @compiled
 def room_elsewhere(world: World, state: State, at: int, cores: float, gb: float) -> int:
-    """Return the node that the container's placement policy chooses for a size, -1 for none."""
+    """Return the node with room for a size that the container's placement rule picks, else -1."""
     own, chosen, least = state.node[at], -1, np.inf
     for node in range(len(world.total)):
         if world.first_fit[node] != state.by_first_fit[at]:
@@ -268,7 +270,7 @@ def put(state: State, at: int, node: int, cores: float, gb: float) -> None:
 
 @compiled
 def resize(world: World, state: State, due: IntArray, wanted: FloatArray, out: IntArray) -> None:
-    """Set wanted limits one by one, in place or on another node; write KEPT, RESIZED and so on."""
+    """Set wanted limits one by one, in place or on another node; ``out`` gets KEPT, RESIZED, ..."""
     for k in range(len(due)):
         at, cores, gb = due[k], wanted[k, 0], wanted[k, 1]
         if cores == state.limit[at, 0] and gb == state.limit[at, 1]:
@@ -286,7 +288,7 @@ def resize(world: World, state: State, due: IntArray, wanted: FloatArray, out: I
 
 @compiled
 def possible(world: World, state: State, due: IntArray, sizes: FloatArray, out: BoolArray) -> None:
-    """Write which sizes each container can have now, in place or elsewhere; its own always."""
+    """Write which sizes each container can have now, on its node or another; its own always."""
     for k in range(len(due)):
         at = due[k]
         for action in range(len(sizes)):

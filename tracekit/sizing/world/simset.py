@@ -18,7 +18,7 @@ from tracekit.sizing.world.periods import CHANNELS, State, World
 
 @dataclass(frozen=True, kw_only=True)
 class Settings:
-    """The parameters of a sizing simulation; values that the study does not state are ours."""
+    """Parameters of a sizing simulation; values that the study does not state are tracekit's."""
 
     cycle_periods: Annotated[int, About("Periods of a decision cycle (ours).", minimum=1)] = 10
     largest_cores: Annotated[int, About("Largest CPU limit; steps of one core.", minimum=1)] = 4
@@ -149,7 +149,7 @@ class SimulationSet:
         return int(self.need.shape[1])
 
     def chains(self) -> IntArray:
-        """Return the numbers of the chains, ascending."""
+        """Return the number of each chain, in ascending order."""
         return np.unique(self.chain)
 
     def of_chains(self, chains: IntArray) -> SimulationSet:
@@ -260,7 +260,7 @@ def _first_fit_nodes(nodes: int) -> BoolArray:
 
 
 def fresh_state(world: World) -> State:
-    """Return the state before placement; containers go in turn to first-fit nodes and to others."""
+    """Return the state before placement; every other container is for nodes of first fit."""
     containers, periods = world.need.shape[:2]
     alternating = np.arange(containers) % 2 == 0
     halves = bool((~world.first_fit).any())

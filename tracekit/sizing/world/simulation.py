@@ -42,7 +42,7 @@ class Simulation:
         self.reset()
 
     def reset(self, *, start: int = 0, steps: int | None = None) -> None:
-        """Begin at a period, with every container due and at the smallest size.
+        """Begin at a period; every container is due (needs a new limit) and has the smallest size.
 
         Parameters
         ----------
@@ -180,17 +180,17 @@ class View:
 
     @property
     def due(self) -> IntArray:
-        """Positions of the due containers, shape (due,)."""
+        """Positions of the due containers, i.e. those that need a new limit now, shape (due,)."""
         return self.simulation.due
 
     @property
     def now(self) -> int:
-        """The number of passed periods."""
+        """The number of periods since the start of the simulation."""
         return self.simulation.now - self.simulation.start
 
     @property
     def limit(self) -> FloatArray:
-        """The present limits of the due containers, shape (due, 2)."""
+        """The present limits of the due containers, shape (due, 2): cores and GB."""
         return self.simulation.arrays.limit[self.due]
 
     @property
@@ -215,7 +215,7 @@ class View:
         return self.simulation.possible(self.due)
 
     def ahead(self) -> FloatArray:
-        """Return the largest needs of the due containers in the coming cycle, shape (due, 2)."""
+        """Return the largest needs of the due containers in their coming cycle, shape (due, 2)."""
         if not self.looks_ahead:
             raise PermissionError("only a policy that reads 'ahead' may see the coming cycle")
         end = self.simulation.now + self.simulation.settings.cycle_periods

@@ -94,7 +94,7 @@ def measure_reach(
 
 
 def advice_on(reach: Reach) -> str:
-    """Return a sentence on copying the store to this machine first."""
+    """Return a sentence that says whether the store can be copied here, and what that takes."""
     size = f"{reach.bytes / 1e9:,.1f} GB"
     if reach.bytes > reach.free_bytes:
         return (
@@ -163,7 +163,7 @@ class Plan(Shown):
 def plan(
     store: Store, engine: str | None = None, *, clock: Callable[[], float] = time.perf_counter
 ) -> Plan:
-    """Return the sizes of a store, and the times of DuckDB here and of a Spark ``engine``.
+    """Measure a store and a pass over it on this machine, and on a Spark ``engine`` if given.
 
     Raises TracekitError for an unknown engine, and for an engine that cannot be used.
     """

@@ -55,7 +55,7 @@ def run(
 def bind(query: SqlFile, params: Mapping[str, Value | str]) -> dict[str, Value]:
     """Return parameters as values of the types that the query declares.
 
-    Raises TracekitError for an undeclared name, which DuckDB would ignore for the default.
+    Raises TracekitError for an undeclared name, which DuckDB would silently ignore.
     """
     declared = {param.name: param for param in query.params}
     bound: dict[str, Value] = {}
@@ -113,7 +113,7 @@ class StoreCheck(Shown, dict[str, Any]):
 
 
 def describe(store: Store) -> StoreInfo:
-    """Return the store as one document: tables, quantities, doubts, sources.
+    """Return what a store holds, as a dict: tables, quantities, doubts, sources.
 
     Each table with at least one source file has ``rows`` in the store, ``rows_read``,
     ``lines_read`` (a line may give several rows), ``rejected``, ``duplicates_dropped``,
@@ -181,7 +181,7 @@ AnyDatabase = Database | SparkDatabase
 
 
 def open_database(store: Store, engine: str | None = None) -> AnyDatabase:
-    """Open a store's views on an engine.
+    """Open a database on an engine, with the views of a store.
 
     Engines are ``duckdb``, ``spark:local[2]``, ``spark://HOST:PORT`` and so on.
 
@@ -319,7 +319,7 @@ _READERS: Mapping[str, Callable[[BytesIO], pl.DataFrame]] = {
 
 
 def read_own_tables(files: Mapping[str, Path | str]) -> dict[str, pl.DataFrame]:
-    """Return the rows of each of a user's files, by the given name of its table.
+    """Read a user's files as tables; ``files`` and the result are by table name.
 
     Raises TracekitError for a name that is no SQL name, and for a file that is no table.
     """
