@@ -193,7 +193,7 @@ def test_each_node_stands_in_one_leaf_of_the_index() -> None:
         placers.append(eager_placer(state, own, clock))
         return placers[-1]
 
-    run(workload([(200, 200)] * 150, rows, steps=STEPS), "best_fit[tie=first]", recorded)
+    run(workload([(200, 200)] * 150, rows, steps=STEPS), "worst_fit[tie=first]", recorded)
     index = placers[0]._index
     leaves = int(index.counts[LEAVES])
     assert leaves == index.counts[CUTS] + 1 > 150 // index.members.shape[1] + 1
