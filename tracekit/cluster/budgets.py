@@ -38,7 +38,8 @@ class Budgets:
     of : int64, shape (containers, most)
         Positions in ``names`` of each container's budgets, -1 behind the last.
     available : bool, shape (budgets,)
-        Whether ``amount`` is ``minAvailable``, which must run; else it is ``maxUnavailable``.
+        Whether ``amount`` is ``minAvailable``, how many must run, or else ``maxUnavailable``, how
+        many may be missing.
     amount : int64, shape (budgets,)
     percent : bool, shape (budgets,)
         Whether the amount is a percentage of the containers that should exist.
@@ -74,7 +75,10 @@ class Budgets:
         return np.where(expected > 0, np.maximum(healthy - wanted, 0), 0)
 
     def against(self, those: Iterable[int], allowed: IntArray) -> list[bool]:
-        """Return whether each eviction of these containers, in this order, breaks a budget."""
+        """Return for each of these containers, evicted in this order, whether this breaks a budget.
+
+        ``allowed``, shape (budgets,), is the number of evictions that each budget still allows.
+        """
         left, breaks = allowed.copy(), []
         for one in those:
             own = self.of[one][self.of[one] >= 0]
@@ -85,7 +89,8 @@ class Budgets:
     def granted(self, those: IntArray, allowed: IntArray) -> IntArray:
         """Return the containers whose eviction is allowed, if they are evicted in this order.
 
-        A container under several budgets may never be evicted.
+        ``allowed``, shape (budgets,), is the number of evictions that each budget still allows. A
+        container under several budgets may never be evicted.
         """
         left, evictable = allowed.copy(), []
         for one in those.tolist():
@@ -99,7 +104,8 @@ class Budgets:
     def barred(self, those: IntArray, allowed: IntArray) -> BoolArray:
         """Return which of these containers may not be evicted now.
 
-        Such a container has a spent budget, or several budgets.
+        Such a container is under several budgets, or under one for which ``allowed``, shape
+        (budgets,), is 0.
         """
         own = self.of[those]
         spent = np.append(allowed < 1, False)  # the last is that of -1
@@ -132,9 +138,9 @@ class Budgets:
 
 
 def limit_of(spec: Mapping[str, Any]) -> tuple[bool, int, bool] | None:
-    """Return whether the amount must run, the amount, and whether it is a percentage.
+    """Return a budget's limit: whether it is ``minAvailable``, its amount, whether this is in %.
 
-    Return None if the amount cannot be read. ``{"maxUnavailable": "20%"}`` gives (False, 20, True).
+    ``{"maxUnavailable": "20%"}`` gives (False, 20, True). Return None if the amount cannot be read.
     A budget that states no amount allows no eviction.
     """
     for name in ("maxUnavailable", "minAvailable"):

@@ -15,7 +15,7 @@ class CallWeights:
     Parameters
     ----------
     kind : int64, shape (containers,)
-        The number of each container's service.
+        The service of each container, as a position in the rows of the matrix.
     offsets : int64, shape (services + 1,)
         The position in ``neighbours`` at which each service's neighbours begin.
     neighbours : int64, shape (entries,)

@@ -213,7 +213,11 @@ _RENAMED = {"arrival=trace": "arrivals=recorded", "arrival=spread": "arrivals=sp
 
 
 def split_settings(assume: Sequence[str]) -> tuple[dict[str, str], list[str]]:
-    """Return the settings that ``NAMES`` has, as a mapping by name, and a list of all others."""
+    """Return the ``name=value`` settings of the assumptions in ``NAMES``, and a list of all others.
+
+    The former are a mapping by name. They apply to any workload after it is read, such as
+    ``prices``.
+    """
     own: dict[str, str] = {}
     others = []
     for setting in (_RENAMED.get(one.replace(" ", ""), one) for one in assume):
@@ -231,7 +235,7 @@ def with_assumptions(load: Workload, own: Mapping[str, str], rng: np.random.Gene
     Raises
     ------
     TracekitError
-        For an impossible value, and for waiting times of gangs without a gang.
+        For an impossible value, and for ``gang_wait`` or ``gang_backoff`` if there is no gang.
     """
     if "lost" in own:
         load = with_losses(load, own["lost"], rng)

@@ -35,7 +35,8 @@ Requests = Annotated[
 class Choice:
     """The source of requests that the assumption ``requests`` chooses.
 
-    ``place`` is a file, or the folder after ``sized:``; ``policy`` is a policy of that folder.
+    ``place`` is the file, or the folder of the study in ``sized:FOLDER:POLICY``. ``policy`` is the
+    policy named there. Both are None for other kinds.
     """
 
     kind: Kind

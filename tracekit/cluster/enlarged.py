@@ -106,7 +106,10 @@ def _use(load: Workload) -> FloatArray:
 
 
 def mark_for(names: Iterable[str]) -> str:
-    """Return the separator of a copy's name and number: the fewest ``+`` that no name contains."""
+    """Return the shortest row of ``+`` that no name contains.
+
+    It goes between the name of an original and the number of a copy, as in ``web+1``.
+    """
     mark, taken = "+", set(names)
     while any(mark in name for name in taken):
         mark += "+"
@@ -127,10 +130,10 @@ _STEP = (5**0.5 - 1) / 2
 
 
 def like_nodes(load: Workload, count: int) -> IntArray:
-    """Return the node that each further node is a copy of, shape (count,).
+    """Return the nodes to copy if ``count`` nodes are added to the cluster, shape (count,).
 
-    The originals are spread evenly over the sizes of the cluster's nodes, so that the cluster keeps
-    its mix. Nodes that are never removed, lost, or closed to all containers are never copied, and
+    They are spread evenly over the sizes of the cluster's nodes, so that the cluster keeps its mix.
+    Nodes that may not be removed, are lost, or are closed to all containers are never copied, and
     cordoned nodes only if no others are left. The result is empty if no node can be copied.
     """
     those = _can_be_had(load)
@@ -140,7 +143,10 @@ def like_nodes(load: Workload, count: int) -> IntArray:
 
 
 def sizes_of(load: Workload) -> FloatArray:
-    """Return the mean, over resources, of each node's capacity over the largest; shape (nodes,)."""
+    """Return the size of each node, shape (nodes,).
+
+    It is the node's share of the largest capacity of any node, averaged over resources.
+    """
     share = load.nodes.capacity / np.maximum(load.nodes.capacity.max(axis=0), 1)
     return np.asarray(share.mean(axis=1))
 
@@ -201,10 +207,10 @@ def open_to_some(load: Workload) -> BoolArray:
 
 
 def with_more(load: Workload, like: IntArray) -> Workload:
-    """Return the workload with a further node like each of ``like``, behind its own nodes.
+    """Return the workload with copies of the nodes in ``like``, behind its own nodes.
 
-    A further node has the resources, domains and daemons of its original, and is there from the
-    beginning. Nothing was recorded on it, and it has no background use.
+    A copy has the resources, domains and daemons of its original, and is there from the beginning.
+    Nothing was recorded on it, and it has no use outside of containers (background).
 
     Parameters
     ----------

@@ -22,12 +22,13 @@ from tracekit.cluster.workload import UNKNOWN, Workload
 def with_gangs(load: Workload) -> Workload:
     """Return the workload with a gang for each service that has several exchangeable containers.
 
-    A workload that has gangs is returned unchanged. A container of an unknown service has no gang.
+    Such containers may swap their assumed times of arrival. A gang runs as a whole or not at all. A
+    workload that has gangs is returned unchanged. A container of an unknown service has no gang.
 
     Raises
     ------
     TracekitError
-        When this makes no gang.
+        When no service has several such containers.
     """
     if load.rules.gang is not None:
         return load
@@ -57,8 +58,8 @@ def with_gangs(load: Workload) -> Workload:
 def enough_of(load: Workload, members: IntArray) -> int:
     """Return the number of a gang's members that must run at once for any of them to run.
 
-    It is the number that the gang states, or else the most members that exist at one time. So the
-    gang does not wait for a member that replaces another after the other's end.
+    It is the number that the gang states, or else the most members that exist at one time. A gang
+    whose members replace one another is thus not expected to run with all of them at once.
     """
     stated = 0 if load.rules.gang_minimum is None else int(load.rules.gang_minimum[members[0]])
     return stated or most_together(
@@ -75,14 +76,16 @@ def most_together(arrival_ms: IntArray, departure_ms: IntArray) -> int:
 
 
 def redrawn(load: Workload, order: IntArray, arrival_ms: IntArray) -> Workload:
-    """Return the workload in another order of arrival.
+    """Return the workload in another order of arrival, with new times of arrival.
 
     If a gang arrived at one time, it still does, at the earliest of its members' new times.
 
     Parameters
     ----------
-    order, arrival_ms : int64, shape (containers,)
-        The new order of positions, and new times of arrival by present position.
+    order : int64, shape (containers,)
+        Positions of the containers in the new order.
+    arrival_ms : int64, shape (containers,)
+        The new time of each container, in the order that the workload has now.
     """
     again = in_order_of(load, order, arrival_ms)
     if again.rules.gang is None or load.rules.gang is None:
@@ -172,9 +175,10 @@ def runs(gang: IntArray) -> list[tuple[int, int]]:
 
 
 def with_drawn_sizes(load: Workload, rng: np.random.Generator) -> Workload:
-    """Return the workload with inferred sizes drawn from their intervals; unchanged without any.
+    """Return the workload with inferred sizes of containers drawn at random from their intervals.
 
-    If recorded use is a fraction of the sizes, it is scaled with them. The background is then the
+    A workload without inferred sizes is returned unchanged. If recorded use is a fraction of the
+    sizes, it is scaled with them. The background (use of nodes outside of containers) is then the
     measured use of each node less the new use of its containers.
     """
     doubt = load.provenance.doubt

@@ -154,10 +154,11 @@ def _nodes(
 
 
 def losing_zone(load: Workload, zone: str) -> Workload:
-    """Return the workload that loses all nodes of a zone at the first step that is judged.
+    """Return the workload that loses all nodes of a zone once the cluster is filled.
 
-    The containers that run in the zone are placed anew. The background of the lost nodes continues
-    on the nodes that stay, as when nodes are removed.
+    The loss is at the first step from ``settled_ms`` on. The containers that run in the zone are
+    placed anew. The background (use outside of containers) of the lost nodes continues on the nodes
+    that stay, as when nodes are removed.
 
     Raises
     ------
@@ -176,7 +177,10 @@ def losing_zone(load: Workload, zone: str) -> Workload:
 
 
 def without(load: Workload, gone: Mapping[int, int], *, assumed: bool = False) -> Workload:
-    """Return the workload that loses some nodes, with their background, daemons and pins.
+    """Return the workload that loses some nodes, each at its time.
+
+    From then on the node has no background use. Its daemons end, and no container that arrives
+    later is pinned to it.
 
     Parameters
     ----------

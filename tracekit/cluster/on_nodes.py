@@ -24,8 +24,9 @@ def on_nodes(load: Workload, nodes: IntArray, node_ids: tuple[str, ...] | None =
     Parameters
     ----------
     nodes : int64, shape (kept,)
-        A position given again is a further node like the first, and needs a name in
-        ``node_ids``.
+        A position that occurs again stands for a copy of the node.
+    node_ids : tuple of str, optional
+        New names of the nodes, needed if there are copies.
     """
     types = load.nodes.instance_types
     place = np.full(load.nodes.count + 1, -1, dtype=np.int64)  # the last is that of -1
@@ -74,7 +75,11 @@ def on_nodes(load: Workload, nodes: IntArray, node_ids: tuple[str, ...] | None =
 
 
 def all_background(load: Workload, nodes: IntArray) -> Float32Array:
-    """Return the background of all nodes, spread over those that stay, shape (2, steps, kept)."""
+    """Return the use outside of containers of all nodes, on the nodes that stay, (2, steps, kept).
+
+    ``nodes``, shape (kept,), are the positions of the nodes that stay. The use of other nodes is
+    spread over them.
+    """
     gone, steps = _gone(load, nodes), len(load.use.times_ms)
     on_staying = np.empty((2, steps, len(nodes)), np.float32)
     for resource, series in enumerate(load.use.background):

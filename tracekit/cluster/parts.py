@@ -28,9 +28,9 @@ class NodeDomains:
     Parameters
     ----------
     kinds : tuple of str
-        The kinds of ``KINDS`` that some node states.
+        Those of ``rack``, ``domain`` and ``zone`` that some node states.
     names : tuple of str
-        Names of domains, of all kinds.
+        Names of racks, domains and zones, all in one list.
     of : int64, shape (kinds, nodes)
         A position in ``names``, -1 where a node states none.
     """
@@ -210,7 +210,8 @@ class Containers:
     arrival_ms, departure_ms : int64, shape (containers,)
         A container runs at ``arrival_ms <= time < departure_ms`` once it has a node.
     request, nonzero_request, limit : int64, shape (containers, resources)
-        ``nonzero_request`` has defaults for unstated cpu and memory; a limit of 0 is none.
+        ``nonzero_request`` has the scheduler's defaults where a request for CPU or memory is not
+        stated. A limit of 0 means no limit.
     exchangeable : bool, shape (containers,), optional
         Containers that may swap their assumed times of arrival; their use is known from the first
         step on. None if no container may.
@@ -247,10 +248,10 @@ class Use:
     times_ms : int64, shape (steps,)
         Sampling times, ``step_ms`` apart.
     settled_ms : int
-        The time from which samples are judged; before it the cluster is being filled.
+        The time from which samples count in results; before it the cluster is being filled.
     values : float32, shape (2, steps, columns)
-        Use in millicores and bytes. It counts while the container runs, and is a number then.
-        Read it through ``at``.
+        Use in millicores and bytes. A value counts only while its container runs, and may be NaN at
+        other times. ``at`` returns the values of a step by container.
     column : int64, shape (containers,), optional
         The column of ``values`` that holds each container's use, so that another order of
         arrival needs no other matrix. None if it is the container's own position.

@@ -29,12 +29,18 @@ SET_ASIDE = "recorded, but set aside by"
 
 
 def set_aside(by: str) -> str:
-    """Return the origin of a recorded quantity that the assumption ``by`` leaves out."""
+    """Return the origin of a quantity that is recorded, but ignored for an assumption.
+
+    ``by`` is the assumption, such as ``departures=none``.
+    """
     return f"{SET_ASIDE} {by}"
 
 
 def origins_of(store: Store, *needed: str) -> dict[str, str]:
-    """Return the origin of each quantity of a store. Absent ones in ``needed`` are assumed."""
+    """Return the origin of each quantity of a store: recorded, inferred, assumed or absent.
+
+    A quantity in ``needed`` is assumed if the store does not have it.
+    """
     return {
         name: ASSUMED if kind == ABSENT and name in needed else kind
         for name, kind in quantities(store).items()
@@ -42,17 +48,23 @@ def origins_of(store: Store, *needed: str) -> dict[str, str]:
 
 
 def requests_rest_on(rests: Mapping[str, str]) -> dict[str, str]:
-    """Return the origin of each resource's requests, and under ``requests`` the least certain."""
+    """Return the origin of requests, such as recorded or assumed, with a key for each resource.
+
+    The key ``requests`` has the least certain of these origins.
+    """
     return _each("requests", rests)
 
 
 def nodes_rest_on(rests: Mapping[str, str]) -> dict[str, str]:
-    """Return the origin of each resource's sizes, and under ``node sizes`` the least certain."""
+    """Return the origin of nodes' sizes, such as recorded or assumed, with a key for each resource.
+
+    The key ``node sizes`` has the least certain of these origins.
+    """
     return _each("node sizes", rests)
 
 
 def reserved_rests_on(reserved: IntArray | None) -> dict[str, str]:
-    """Return where reserved amounts come from; empty if nothing is reserved."""
+    """Return an entry saying that reserved amounts are inferred; empty if nothing is reserved."""
     return (
         {}
         if reserved is None

@@ -236,7 +236,7 @@ class Fixed:
     Parameters
     ----------
     has_part : bool, shape (containers, 2)
-        Whether the pod has such a part, of CPU and of memory.
+        Whether the pod has init containers or an overhead on record, for CPU and for memory.
     init, overhead : float64, shape (containers, 2)
         In the unit of the other requests; 0 for none.
     own_request, own_limit : float64, shape (containers, 2)
@@ -261,7 +261,7 @@ class Fixed:
 
 
 def nothing_fixed(containers: int) -> Fixed:
-    """Return empty fixed parts, for containers whose whole request may change."""
+    """Return ``Fixed`` for containers without init containers and without an overhead of pods."""
     shape = containers, len(BASE)
     return Fixed(
         has_part=np.zeros(shape, dtype=np.bool_),
@@ -271,7 +271,10 @@ def nothing_fixed(containers: int) -> Fixed:
 
 
 def fixed_of(store: Store, container_ids: Sequence[str]) -> Fixed:
-    """Return the fixed parts that a store records for these containers, in millicores and bytes."""
+    """Return the init containers' requests and the overhead of pods that a store records.
+
+    The amounts are in millicores and bytes.
+    """
     rows = read(store, "fixed_request").sort("container", "resource", "time_ms")
     rows = rows.unique(["container", "resource"], keep="first", maintain_order=True)
     rows = in_columns(rows, SizedAssumptions(), _PARTS)
@@ -296,8 +299,8 @@ MEASURED = ("cpu", "memory")
 def use_over_requested(load: Workload) -> Mapping[str, float]:
     """Return the mean use of containers over what they request, by resource.
 
-    Both are summed over the settled steps, and over the containers that run then and have recorded
-    use, daemons included. A container that requests nothing counts with its use.
+    Both are summed over the steps from ``settled_ms`` on, and over the containers that run then and
+    have recorded use, daemons included. A container that requests nothing counts with its use.
 
     Returns
     -------

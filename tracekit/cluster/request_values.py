@@ -96,7 +96,7 @@ def uniform(
 
 
 def raised(request: IntArray, limit_factor: float) -> IntArray:
-    """Return ``request * limit_factor``, rounded up, as the limits of requests without a limit."""
+    """Return limits for requests that have none: ``request * limit_factor``, rounded up."""
     return np.asarray(np.ceil(request * limit_factor).astype(np.int64))
 
 
@@ -149,7 +149,7 @@ def of_nodes(before: ContainerRequests, resources: tuple[str, ...]) -> Container
     Parameters
     ----------
     resources : tuple of str
-        The resources of nodes: the first ones of ``before``.
+        The resources that nodes have; those of ``before`` begin with them.
     """
     absent = before.resources[len(resources) :]
     if not absent:

@@ -56,7 +56,7 @@ _SHORT = {"cpu": CPU, "memory": MEMORY}
 
 
 def full_name(short: str) -> str:
-    """Return the column of a resource by Kubernetes' name for it: ``cpu_milli`` for ``cpu``."""
+    """Return ``cpu_milli`` for ``cpu``, ``memory_bytes`` for ``memory``, other names unchanged."""
     return _SHORT.get(short, short)
 
 
@@ -115,7 +115,10 @@ def short_names(columns: Sequence[str]) -> list[str]:
 
 
 def is_scalar(name: str) -> bool:
-    """Return whether scoring leaves the resource out if a container does not request it."""
+    """Return whether a resource is other than CPU, memory and ephemeral storage.
+
+    Scoring leaves such a resource out for a container that does not request it.
+    """
     return name not in (CPU, MEMORY, "ephemeral-storage")
 
 

@@ -51,7 +51,11 @@ def infer_step_ms(frame: pl.DataFrame, entity: str) -> int | None:
 
 
 def gaps_of(frame: pl.DataFrame, entity: str) -> Gaps:
-    """Return how often each positive gap between successive times of an entity occurs: gap, len."""
+    """Return how often each positive gap between successive times of an entity occurs.
+
+    ``entity`` names the column with the entity's key. The result has the columns ``gap``, in
+    milliseconds, and ``len``, the number of such gaps.
+    """
     return (
         frame.select(entity, "time_ms")
         .unique()

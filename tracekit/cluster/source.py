@@ -196,8 +196,8 @@ class WorkloadSource:
 
     With ``gangs`` the containers of a service are admitted together: see
     ``tracekit.cluster.gangs``. With ``calls`` the workload has the calls between services, which
-    ``near_weight`` reads. ``mapped`` is a folder through which another process shares the workload
-    that it has read.
+    policies with the parameter ``near_weight`` read. ``mapped`` is a folder through which another
+    process shares the workload that it has read.
     """
 
     store: Store | None

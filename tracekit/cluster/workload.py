@@ -104,11 +104,12 @@ def all_sound(amounts: Float32Array) -> bool:
 def check_further(
     usage: Float32Array | None, used: tuple[int, ...], like: tuple[int, ...], names: Sequence[str]
 ) -> None:
-    """Raise TracekitError where use of further resources has a wrong shape, column or value.
+    """Raise TracekitError where use of resources beyond CPU and memory has a wrong shape or value.
 
     Parameters
     ----------
     usage : float32, shape (used, steps, columns), or None
+    used : positions of these resources in ``names``, the workload's resources
     like : shape of the use of CPU and memory
     """
     actual = (0, *like[1:]) if usage is None else usage.shape
@@ -165,7 +166,9 @@ _STEPS_AT_ONCE = 64
 
 @dataclass(frozen=True, kw_only=True)
 class Workload:
-    """The input of a replay: five parts. Making a workload checks that the parts fit together.
+    """The input of a replay: nodes, containers, use, rules on placement, and the numbers' origin.
+
+    Making a workload checks that these parts fit together.
 
     Parameters
     ----------
@@ -244,6 +247,9 @@ def fit_somewhere(request: IntArray, capacity: IntArray) -> BoolArray:
 
 
 def nonzero(request: IntArray, stated: BoolArray, resources: tuple[str, ...]) -> IntArray:
-    """Return the requests, with the scheduler's default where CPU or memory is not stated."""
+    """Return the requests, with the scheduler's default where CPU or memory is not stated.
+
+    The defaults are 100 millicores and 200 MiB. Any other resource that is not stated gets 0.
+    """
     defaults = np.array([NONZERO_DEFAULT.get(name, 0) for name in resources], dtype=np.int64)
     return np.asarray(np.where(stated, request, defaults))

@@ -39,9 +39,9 @@ class FurtherUse:
     Parameters
     ----------
     used : tuple of int
-        The columns of these resources among the workload's resources.
+        The positions of these resources among the workload's resources.
     values : float32, shape (used, steps, measured containers)
-        Use in the unit of each column; NaN where only other resources of the container have use.
+        Use in the resource's unit; NaN for a resource of which the container has no record.
     at : int64, shape (containers,)
         The position of each container in the last axis of ``values``, -1 for one without a record.
     """
@@ -51,10 +51,10 @@ class FurtherUse:
     at: IntArray
 
     def by_column(self, column: IntArray, columns: int) -> Float32Array | None:
-        """Return the use in the columns of ``Use.values``; None if no resource has a record.
+        """Return this use in another order of columns, shape (used, steps, columns).
 
-        ``column`` has each container's column, and ``columns`` is their number. The shape is (used,
-        steps, columns). A column is NaN if its container has no record.
+        ``column`` gives the new column of each container, and ``columns`` is the number of columns.
+        A column whose container has no record is NaN. The result is None if ``used`` is empty.
         """
         if not self.used:
             return None
@@ -73,7 +73,7 @@ def columns_used(
 ) -> dict[str, str]:
     """Return the workload's column of each resource with recorded use, such as disk_bytes for disk.
 
-    CPU, memory and pods are left out.
+    CPU, memory and pods are left out. ``recorded`` says whose use: that of containers by default.
     """
     files = store.stated_files(recorded.amounts)
     if not files:
@@ -184,7 +184,12 @@ class _Samples:
 def passed_over(
     store: Store, assumptions: SizedAssumptions, resources: Sequence[str], used: Collection[int]
 ) -> list[Fact]:
-    """Return facts that name the resources whose recorded use does not count, with the reason."""
+    """Return facts on recorded use that a replay ignores, of resources beyond CPU and memory.
+
+    Use is ignored if the resource is not among ``resources``, those of the workload. Use of nodes
+    beyond that of their containers is ignored too; ``used`` has the positions in ``resources`` of
+    those for which containers' use counts.
+    """
     counted = {resources[at] for at in used}
     recorded = columns_used(store, assumptions)
     without = [name for name, column in recorded.items() if column not in resources]

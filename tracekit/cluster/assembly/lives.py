@@ -51,7 +51,7 @@ class Lives:
     exchangeable : bool, shape (containers,)
         Whether the container may swap its assumed time of arrival with others.
     settled_ms : int
-        The time at which every container that ran at the beginning has arrived.
+        The time by which all containers in ``at_start`` have arrived, as they may do over a span.
     over : int
         Number of containers left out because they departed before the beginning.
     assumed : bool
@@ -61,7 +61,7 @@ class Lives:
     remarks : tuple of Fact
         Facts of the defaults that were assumed for these times.
     resolved : mapping
-        Values that the assumptions led to, by name: ``arrival_span_used_ms``.
+        The span of assumed arrivals as ``arrival_span_used_ms``; empty if arrivals are not spread.
     """
 
     times_ms: IntArray
@@ -80,7 +80,7 @@ class Lives:
 
     @property
     def begins_listed_ms(self) -> int | None:
-        """The beginning of the replay in milliseconds if ``moment`` is true; else None."""
+        """The beginning of the replay if it is the moment of a list of containers; else None."""
         return int(self.times_ms[0]) if self.moment else None
 
     def due(self) -> tuple[IntArray, IntArray]:
@@ -107,10 +107,10 @@ def lives(
 ) -> Lives:
     """Return when each container arrives and departs in the replay, in order of arrival.
 
-    The replay begins with the first sample of use, or with the first arrival if no use is recorded.
-    It ends with the latest arrival, departure or sample. If there is no use and the store lists
-    what ran at one moment, the replay begins with the last arrival. The list lacks containers that
-    ended earlier, so before that time it shows too few.
+    The replay begins with the first sample of use. Without any use it begins with the first
+    arrival, or with the last one if the store lists only what ran at one moment. Such a list lacks
+    containers that ended earlier, so the time before would show too few. The replay ends with the
+    latest arrival, departure or sample.
 
     Parameters
     ----------
@@ -246,14 +246,16 @@ def axis_from(
     """Return the step, the sampling times, and the span in which the first containers arrive.
 
     The first containers are those that run at ``start``, when the replay begins. The last sampling
-    time is that of the latest arrival, departure or sample, or less than a step after it.
+    time is that of the latest arrival, departure or sample, or less than a step after it. All times
+    are in milliseconds.
 
     Parameters
     ----------
     leaves : float64, shape (containers,)
-        Time of departure in milliseconds, NaN where a container stays.
+        Time of departure, NaN where a container stays.
     assumed : tuple of int
-        The longest span of arrivals and the step, in milliseconds; 0 is the step of the samples.
+        The longest span of arrivals, and the step. If the step is 0, it is derived from the samples
+        or, without samples, from the times of containers.
     """
     span_ms, step_ms = assumed
     gone = leaves[~np.isnan(leaves)]
@@ -306,8 +308,8 @@ class Seen(NamedTuple):
     """The steps at which containers run, as samples show; each field has the shape (containers,).
 
     ``first`` is the step of a container's first sample. ``start`` and ``end`` are the first and the
-    last step at which it runs. If its first or last sample is at most ``edge_steps`` from an edge
-    of the record, it runs up to that edge.
+    last step at which the container runs. If its first or last sample is near an edge of the record
+    (at most the assumption ``edge_steps`` away), it is taken to run up to that edge.
     """
 
     first: IntArray

@@ -43,7 +43,7 @@ class Used:
     silent : bool, shape (containers,)
         Whether neither CPU nor memory is recorded.
     held : int
-        Number of steps at which a container with samples runs without one, over all containers.
+        Number of steps at which a measured container runs without a sample, over all containers.
     blank : int
         Number of steps between the first and the last sample at which no container has a sample.
     background : float32, shape (2, steps, nodes)
@@ -51,6 +51,7 @@ class Used:
     reserved : int64, shape (nodes, resources), or None
         The part of each node that requests may not use.
     further : FurtherUse
+        The containers' use of resources beyond CPU and memory.
     """
 
     values: Float32Array
@@ -75,8 +76,8 @@ def used_of(store: Store, replayed: Replayed, assumptions: SizedAssumptions) -> 
     """Return the use of containers, and the amount of each node that is reserved for other use.
 
     A container without recorded use uses ``used_share`` of its request all the time. Such
-    containers share a column if their requests are equal, except those with recorded use of a
-    further resource.
+    containers share a column of values if their requests are equal. One with recorded use of a
+    resource beyond CPU and memory, such as a GPU, has a column of its own.
     """
     life, capacity = replayed.life, replayed.amounts.capacity
     request = replayed.request[:, : len(BASE)]
@@ -173,10 +174,10 @@ _GROUPS = (
 
 
 def rules_of(replayed: Replayed, assumptions: SizedAssumptions, start: Start) -> Rules:
-    """Return the rules in the tables, without those that the assumptions leave out.
+    """Return the rules on placement in the tables, without those that the assumptions leave out.
 
-    With ``start=observed`` the containers that run at the beginning stay where they ran. A daemon
-    whose node is known always stays on this node.
+    If ``start`` is ``observed``, the containers that run at the beginning stay where they ran. A
+    daemon whose node is known always stays on this node.
     """
     rows = replayed.rows
     gang, minimum = gangs_of(rows)
@@ -251,8 +252,9 @@ def _constraints(replayed: Replayed, assumptions: SizedAssumptions) -> Constrain
 def gangs_of(rows: pl.DataFrame) -> tuple[IntArray | None, IntArray | None]:
     """Return the gang of each container, and the number of members that is enough for the gang.
 
-    The gang is -1 for a container in no gang. The number is 0 if the source states none, and never
-    above the number of members. Both are None if no container is in a gang.
+    A gang is a group of which enough members run or none does. A container in no gang has -1. The
+    number is 0 if the source states none, and never above the number of members. Both results are
+    None if no container is in a gang.
     """
     names = rows["gang"]
     if names.null_count() == len(names):
@@ -267,7 +269,10 @@ def gangs_of(rows: pl.DataFrame) -> tuple[IntArray | None, IntArray | None]:
 
 
 def short_gangs(rows: pl.DataFrame) -> dict[str, int]:
-    """Return ``{"gangs_short_of_members": n}`` for n gangs with too few members; empty for none."""
+    """Return the number of gangs with fewer members than they need, as ``gangs_short_of_members``.
+
+    Return an empty mapping if there are none.
+    """
     of = rows.drop_nulls("gang").group_by("gang").agg(pl.len(), pl.col("gang_minimum").max())
     short = of.filter(pl.col("gang_minimum") > pl.col("len")).height
     return {"gangs_short_of_members": short} if short else {}

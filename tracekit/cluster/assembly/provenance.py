@@ -47,7 +47,7 @@ def provenance_of(
     assumptions: SizedAssumptions,
     shut_out: list[tuple[int, str]],
 ) -> Provenance:
-    """Return where the numbers of a workload of listed containers come from, with counts and facts.
+    """Return the origin of a workload's numbers, for a store that lists containers.
 
     Parameters
     ----------

@@ -36,11 +36,11 @@ _MANY = 0.5
 def without_waiting(
     store: Store, sizes: Sizes, life: Lives, assumptions: SizedAssumptions
 ) -> tuple[Lives, tuple[Fact, ...], bool]:
-    """Return ``life`` without containers that never had a node in production, and facts of them.
+    """Return ``life`` without containers that never had a node in production, and facts of these.
 
     Production did not carry this load, so a policy that places it could not be compared with
-    production. The assumption ``waiting`` may keep these containers. The third value is then True
-    if the source states for every container whether it has a node.
+    production. The assumption ``waiting`` may keep these containers. The third value is True if
+    they are kept and the source states for every container whether it has a node.
     """
     rows = sizes.containers[life.order]
     waiting = rows.select(waits()).to_series().to_numpy()
@@ -77,16 +77,16 @@ def _left_out(share: float, assumptions: SizedAssumptions, *, says_so: bool) -> 
 def without_lacking(
     store: Store, sizes: Sizes, life: Lives
 ) -> tuple[Lives, tuple[tuple[int, str], ...]]:
-    """Return ``life`` without containers that request a resource of no node, and the rows of these.
+    """Return ``life`` without containers that request a resource that no node has, and their rows.
 
-    This applies only to lists of Kubernetes, which name all resources of nodes. A resource is
-    ignored if any container that requests it has a node, because the amounts of nodes are then not
-    recorded. If no container were left, all stay.
+    Only lists of Kubernetes name all resources of nodes, so other sources lose no container. If a
+    container that requests the resource ran on some node, the record of what nodes have must be
+    incomplete, and the resource is ignored. If no container were left, all stay.
 
     Returns
     -------
     Lives, tuple of (int, str)
-        The row of each container left out in ``sizes.containers``, and the resource.
+        Of each container left out, the row in ``sizes.containers`` and the resource.
     """
     if not never_ran.says_so(store) or not sizes.nodes.height:
         return life, ()
@@ -111,7 +111,8 @@ def placeable(life: Lives, amounts: Amounts) -> tuple[Lives, tuple[int, ...]]:
     """Return ``life`` without containers that are too large for every node, and the rows of these.
 
     Neither a policy nor production can place such a container, and a lower bound on nodes that
-    counts it would be useless. If no container were left, all stay, so that the error can say why.
+    counts it would be useless. If no container fits, all stay, and a later check
+    raises an error that says why.
     """
     fitting = fit_somewhere(amounts.request[life.order], amounts.capacity)
     if fitting.all() or not fitting.any():

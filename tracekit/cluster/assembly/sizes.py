@@ -50,7 +50,8 @@ class Sizes:
     rules : DataFrame
         The table ``sharing_rule``.
     set_aside : Series
-        Names of nodes left out: without a size, or with no use and no container, unlike others.
+        Names of nodes left out: those whose CPU or memory is not stated although others' is, and
+        those with neither use nor containers although others have either.
     unmeasured : int
         Number of nodes without recorded use, where other nodes have use.
     unlisted : int
@@ -82,9 +83,10 @@ def records_nodes(store: Store) -> bool:
 
 
 def used_by_others(store: Store) -> bool:
-    """Return whether use comes as fractions from a source that lists no containers, such as CTM21.
+    """Return whether some source records use of containers as fractions and lists no containers.
 
-    In this case samples of use tell when containers come and go.
+    Alibaba's microservice trace of 2021 does so. Samples of use then tell when containers come and
+    go.
     """
     listing = {entry.release for entry in store.manifest.parts("container") if entry.rows}
     using = {entry.release for entry in store.manifest.stated("container_usage")}
@@ -257,9 +259,10 @@ def _whole(amounts: FloatArray) -> IntArray:
 def in_columns(
     rows: pl.DataFrame, assumptions: SizedAssumptions, values: Sequence[str]
 ) -> pl.DataFrame:
-    """Return rows of resources with the workload's ``column`` of each, and values in its unit.
+    """Return ``rows`` with the workload's name of each row's resource as ``column``.
 
-    ``values`` names the converted columns: 2 cores of ``cpu`` become 2000 of ``cpu_milli``.
+    The columns that ``values`` names are converted to the unit of that name: 2 cores of ``cpu``
+    become 2000 of ``cpu_milli``.
     """
     pairs = rows.select("resource", "unit").unique()
     wanted = [_column(r, u or "", assumptions) for r, u in pairs.iter_rows()]

@@ -23,12 +23,13 @@ _FRACTIONS = ("cpu_fraction", "memory_fraction")
 
 @dataclass(frozen=True, kw_only=True)
 class Recorded:
-    """The names of the tables that record the use of an entity, which is node or container.
-
-    ``amounts`` is a table of amounts, and ``fractions`` one of fractions of sizes, empty for none.
+    """The names of the tables that record the use of nodes or of containers.
 
     Parameters
     ----------
+    entity : {'node', 'container'}
+    amounts, fractions : str
+        The table of use in amounts, and that of use in fractions of sizes; empty if there is none.
     prefix : str
         Rows of ``amounts`` count only if their resource begins with this text, which is cut off.
     """
@@ -52,9 +53,11 @@ class Use:
     lacking : bool, shape (2, ids)
         Whether the CPU, or the memory, of a measured entity is not recorded.
     held : int
-        Steps at which an entity runs without a sample, over all entities; 0 without ``lives_ms``.
+        Number of steps at which an entity runs without a sample, over all entities; 0 if times of
+        arrival and departure are not known.
     blank : int
-        Number of steps between the first and the last sample at which no entity has a sample.
+        Number of steps between the first and the last sample at which no entity has a sample; 0 if
+        those times are not known.
     """
 
     values: Float32Array
@@ -72,7 +75,8 @@ BACKGROUND = Recorded(entity="node", amounts="node_amount", prefix="background_"
 def measured(store: Store, recorded: Recorded) -> Measured | None:
     """Return the span of recorded use, or None if no use is recorded.
 
-    Amounts of nodes are ignored where they cover too little of the time of containers' samples.
+    Amounts of nodes are ignored if the time that their samples span is too small a part of the time
+    that samples of containers span.
     """
     aside = recorded == NODES and is_moment(store.manifest)
     entries = [
@@ -101,7 +105,9 @@ def use_of(
     instead: Float32Array | None = None,
     lives_ms: tuple[IntArray, IntArray] | None = None,
 ) -> Use:
-    """Return use in millicores and bytes at each step: the last sample in the step or before it.
+    """Return CPU use in millicores and memory use in bytes at each step.
+
+    The use at a step is the last sample in the step or before it, or else the first sample.
 
     Parameters
     ----------
@@ -235,9 +241,10 @@ def _pieces(store: Store, recorded: Recorded, columns: tuple[str, ...]) -> Itera
 
 
 def row_groups(store: Store, table: str, columns: tuple[str, ...]) -> Iterator[pl.DataFrame]:
-    """Yield each row group of a table's files as a frame, except of files that ingest derived.
+    """Yield each row group of a table's Parquet files as a frame.
 
-    Rows without a key are left out.
+    Files that ingest derived from other tables are left out, and so are rows whose node or
+    container is not known.
     """
     for path in store.stated_files(table):
         with parquet_file(path) as file:
@@ -249,7 +256,10 @@ def row_groups(store: Store, table: str, columns: tuple[str, ...]) -> Iterator[p
 
 
 def positions_of(store: Store, recorded: Recorded, ids: pl.Series) -> IntArray:
-    """Return the position in ``ids`` for each integer key of the store, -1 if it is not there."""
+    """Return the position in ``ids`` of each node or container of the store, -1 if it is not there.
+
+    The result is indexed by the integer key that stands for the id in the store's tables.
+    """
     return positions_in(ids_of(store, recorded.entity), ids)
 
 

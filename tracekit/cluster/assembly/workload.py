@@ -275,8 +275,9 @@ def assembled(
     rules: Rules,
     provenance: Provenance,
 ) -> Workload:
-    """Return the workload of these parts, for stores that list containers and for usage alone.
+    """Return the workload made of these parts.
 
+    It serves stores that list containers, and stores that record only the use of containers.
     ``reserved``, shape (nodes, resources), is the part of nodes that requests may not use.
     """
     return Workload(

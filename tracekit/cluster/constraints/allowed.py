@@ -33,9 +33,9 @@ class Allowed(Constraint):
     Parameters
     ----------
     of : int64, shape (containers,)
-        The class of each container; -1 may run anywhere.
+        The row of ``mask`` for each container; -1 for one that may run anywhere.
     mask : bool, shape (classes, nodes)
-        Whether the node is open to containers of the class.
+        Whether the node is open to the containers of a class, which have the same open nodes.
     reasons : Reasons, optional
         The reasons that close nodes.
     """
@@ -49,7 +49,7 @@ class Allowed(Constraint):
 
     @property
     def kinds(self) -> IntArray:
-        """The class of each container."""
+        """The row of ``mask`` for each container; -1 for one that may run anywhere."""
         return self.of
 
     @property

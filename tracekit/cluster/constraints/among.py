@@ -35,7 +35,8 @@ EVERY = "*"
 class ContainerSelection:
     """A selection of containers by namespace, ``*`` for all, and by requirements on their labels.
 
-    A container must meet every requirement in ``asks``; if it is None, no container is selected.
+    A container must meet every requirement in ``asks``. If ``asks`` is None, no container is
+    selected.
     """
 
     namespaces: tuple[str, ...]
@@ -48,16 +49,16 @@ class Rule:
 
     Parameters
     ----------
-    kind : str
+    kind : {'podAntiAffinity', 'podAffinity', 'topologySpread'}
     by : str
-        The label of nodes whose values are the domains, ``topologyKey``.
+        The ``topologyKey``: nodes with the same value of this label are one domain.
     whom : ContainerSelection
         The containers that are counted in each domain.
     skew, least : int
         Of a spread: ``maxSkew``, ``minDomains``.
     selector, taints : bool
-        Of a spread: whether only nodes count that the container selects, or whose taints it
-        tolerates.
+        Of a spread: whether only nodes count that the container's selector selects, and whether
+        only nodes count whose taints the container tolerates.
     """
 
     kind: Kind
@@ -163,12 +164,15 @@ def _port(text: str) -> Port:
 
 
 class LabelIndex:
-    """An index of labels: ``meeting`` returns which containers a ``ContainerSelection`` selects.
+    """An index of the labels of containers, for selections of containers.
+
+    ``meeting(selection)`` returns the positions in ``worn`` that the ``ContainerSelection``
+    selects, ascending.
 
     Parameters
     ----------
     worn : sequence of (namespace, labels)
-        The distinct pairs of containers. ``meeting`` returns positions, ascending.
+        The distinct pairs that containers have.
     """
 
     def __init__(self, worn: Sequence[tuple[str, Mapping[str, str]]]) -> None:

@@ -152,12 +152,13 @@ def constraints_of(
 
 
 def not_held(nodes: pl.DataFrame, containers: pl.DataFrame) -> dict[str, int]:
-    """Return the number of containers with groups or rules by a domain that no node states.
+    """Return the number of containers whose rule is ignored, as no node states the rule's domain.
 
     Returns
     -------
     mapping of str to int
-        By domain, for example ``containers_not_held_apart_by_rack``.
+        By rule and domain: ``containers_not_held_apart_by_rack`` counts the containers that are to
+        be apart by rack.
 
     Parameters
     ----------

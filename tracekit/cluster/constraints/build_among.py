@@ -57,12 +57,14 @@ class Stated:
     def classes(
         self, states: Sequence[Numbers], whom: Sequence[Sequence[ContainerSelection]]
     ) -> tuple[IntArray, IntArray, IntArray]:
-        """Return classes of containers, as ``classes_of`` does.
+        """Return the class of each container, by the rules that it states and those that count it.
+
+        The result is that of ``classes_of``. The number of a rule is its position in ``whom``.
 
         Parameters
         ----------
         states : for each entry of ``rules``, the numbers of its rules
-        whom : for each rule, the selections that must all select a member
+        whom : for each rule, selections; the rule counts the containers that all of them select
         """
         meant: defaultdict[int, list[int]] = defaultdict(list)
         for rule, those in enumerate(whom):
@@ -79,18 +81,21 @@ class Stated:
 def classes_of(
     statement: IntArray, states: Sequence[Numbers], worn: IntArray, meant: Sequence[Numbers]
 ) -> tuple[IntArray, IntArray, IntArray]:
-    """Return classes of containers that state the same rules and are members of the same rules.
+    """Return classes of containers: one class states the same rules, and the same rules count it.
 
     Returns
     -------
-    ``of``, ``states`` and ``meant`` of ``CountRules``
+    int64, shape (containers,)
+        The class of each container, -1 for one without such rules.
+    int64, shape (pairs, 2), twice
+        Pairs of class and rule: the rules that a class states, and the rules that count it.
 
     Parameters
     ----------
     statement, worn : int64, shape (containers,)
         The position of each container in ``states``, -1 for none, and in ``meant``.
     states, meant : sequence of tuple of int
-        Numbers of the rules that are stated, and of the rules that count a member.
+        Numbers of the rules that a container states, and of the rules that count it.
     """
     pairs, of = np.unique(np.stack([statement, worn]), axis=1, return_inverse=True)
     class_of: dict[tuple[Numbers, Numbers], int] = {((), ()): -1}

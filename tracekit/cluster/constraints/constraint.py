@@ -89,8 +89,8 @@ class Constraint:
     def kinds(self) -> IntArray:
         """The class of each container, shape (containers,).
 
-        Containers with equal requests and of one class have the same nodes open. The class of a
-        container that the constraint does not concern is below 0; for cells it is below 1.
+        Containers with equal requests and of one class have the same nodes open. A container that
+        the constraint does not concern has a class below 0; for NUMA cells its class is 0.
         """
         raise NotImplementedError
 

@@ -155,9 +155,10 @@ class DeschedulerRows:
     Parameters
     ----------
     containers, nodes : tuple of str
-        Distinct rows, each a JSON list of the values of ``OF_CONTAINERS``, ``OF_NODES``.
+        Distinct rows, each a JSON list of the values of the columns ``OF_CONTAINERS``,
+        ``OF_NODES``.
     container, node : int64, shape (containers,) and (nodes,)
-        The position of each container's row, and of each node's row.
+        The position of each container's row in ``containers``, and of each node's in ``nodes``.
     created_ms : int64, shape (containers,)
         When each container was created.
     """

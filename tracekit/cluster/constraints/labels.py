@@ -102,8 +102,8 @@ class Labels:
     Parameters
     ----------
     nodes : DataFrame
-        One row per node, with the columns ``node`` and, if known, ``labels`` and those of
-        ``COLUMNS``.
+        One row per node, with the column ``node`` and, if known, ``labels``, ``platform``,
+        ``rack``, ``domain`` and ``zone``.
     """
 
     def __init__(self, nodes: pl.DataFrame) -> None:
@@ -174,7 +174,8 @@ def alternatives(selector: str) -> list[list[Requirement]]:
 def selected(labels: Labels, selector: Sequence[Sequence[Requirement]], nodes: int) -> BoolArray:
     """Return the mask of nodes that a selector selects, shape (nodes,).
 
-    An alternative without requirements selects no node.
+    ``selector`` is a list of alternatives, each a list of requirements. A node is selected if it
+    meets every requirement of one alternative. An alternative without requirements selects none.
     """
     mask = np.zeros(nodes, dtype=np.bool_)
     for requirements in selector:

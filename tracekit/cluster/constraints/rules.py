@@ -39,22 +39,24 @@ Bound = Literal["most", "least", "even"]
 class CountRules(Constraint):
     """Rules of one kind as tables. Some containers hold a rule, and some are its members.
 
-    The module says what each bound demands of the number of members in a domain.
+    A rule closes nodes to its holders by the number of members that run in each domain.
 
     Parameters
     ----------
     label : str
         The name of the kind in reports of closed nodes.
     bound : {'most', 'least', 'even'}
+        Whether a domain may have at most, must have at least, or may have only ``count`` members
+        more than others; the docstring of the module defines it.
     of : int64, shape (containers,)
-        The class of each container; containers of one class hold the same rules and are members of
-        the same rules. -1 for a container without rules.
+        The class of each container, -1 without rules. Containers of one class hold the same rules
+        and are members of the same rules.
     states, meant : int64, shape (pairs, 2)
         Pairs of class and rule: the rules that a class holds, and those that it is a member of.
     table : int64, shape (rows, 5)
-        A rule, its row of ``domain``, the row of ``domain`` with the nodes that count, and the
-        numbers ``count`` and ``domains`` of the module. If a ``most`` has a ``count`` above 0, all
-        holders of its rule are members, or none is.
+        A rule, its row of ``domain``, the row of ``domain`` with the nodes that count, ``count``,
+        and for ``even`` the least number of domains. If a ``most`` rule has a ``count`` above 0,
+        all its holders are members, or none is.
     domain : int64, shape (domain rows, nodes)
         The domain of each node; -1 for none, or for a node that does not count.
     by : str
@@ -77,7 +79,7 @@ class CountRules(Constraint):
 
     @functools.cached_property
     def kinds(self) -> IntArray:
-        """The class of each container that holds a rule, or that a ``most`` counts; else -1."""
+        """The class of each holder, and for ``most`` also of each member; -1 for all others."""
         if self.bound == "most":
             return self.of
         return np.where(np.isin(self.of, self.states[:, 0]), self.of, -1)
@@ -104,7 +106,7 @@ class CountRules(Constraint):
         return replace(self, domain=np.array(rows, dtype=np.int64).reshape(-1, len(nodes)))
 
     def apart(self) -> Iterator[tuple[IntArray, int]]:
-        """Yield the holders of a ``most`` rule that are its members, and how many a node takes."""
+        """Yield the holders that a ``most`` rule counts, and how many of them a node takes."""
         if self.bound != "most":
             return
         both = _grouped((rule, of) for of, rule in sorted(_pairs(self.states) & _pairs(self.meant)))
@@ -152,9 +154,9 @@ def sharing(service: IntArray, limits: IntArray, nodes: int) -> CountRules:
     service : int64, shape (containers,)
         -1 for a container without limits.
     limits : int64, shape (limits, 3)
-        Holder, guest, most: a node that runs the holder takes at most ``most`` containers of the
-        guest. If both are one service, ``most`` does not count the first: under this reading the
-        recorded placement of Tianchi 2018 breaks no rule.
+        Holder, guest, most: a node that runs service ``holder`` takes at most ``most`` containers
+        of service ``guest``. If both are one service, the first container is not counted: read like
+        this, the recorded placement of Tianchi 2018 breaks no rule.
     """
     each = np.arange(len(limits))
     none = np.zeros_like(each)
@@ -184,8 +186,8 @@ def _grouped(pairs: Iterable[tuple[int, int]]) -> dict[int, list[int]]:
 class RulesKeeper:
     """The state of rules during a replay: how many containers of some classes run in each domain.
 
-    The counts are one array, with a part for each set of classes that is counted. A part has an
-    entry for each domain and a last one for nodes in no domain, which stays 0.
+    All counts are in one array. It has a part for each group of classes that a rule counts
+    together. A part has an entry for each domain, and a last one, always 0, for nodes in no domain.
     """
 
     def __init__(self, rules: CountRules, nodes: int) -> None:

@@ -52,7 +52,8 @@ class AmountConverter:
     def background(self, capacity: IntArray | None) -> Float32Array:
         """Convert the trace's fractions to amounts in place, and return the background of nodes.
 
-        ``fraction`` is then in order of arrival, and NaN where no container needs it.
+        The columns of the trace's ``fraction`` are then in order of arrival. A value is NaN at a
+        step at which the container cannot run in the replay.
 
         Parameters
         ----------

@@ -32,14 +32,14 @@ class UsageTable:
     Parameters
     ----------
     entity : str
-        The column of the key: ``node_key`` or ``container_key``.
+        The column that says whose use a row has: ``node_key`` or ``container_key``.
     required : sequence of str
-        Columns that a complete row has.
+        The columns that must not be NULL in a row; other rows are incomplete.
 
     Attributes
     ----------
     keys : int
-        Number of keys of the entity.
+        Number of nodes, or of containers, in the store.
     """
 
     def __init__(self, store: Store, table: str, entity: str, required: Sequence[str]) -> None:
@@ -53,7 +53,7 @@ class UsageTable:
 
     @property
     def keys(self) -> int:
-        """Number of keys of the entity in the store."""
+        """Number of nodes in the store if ``entity`` is ``node_key``; else number of containers."""
         return self._keys[self.entity]
 
     def pieces(self, *columns: str) -> Iterator[tuple[Piece, int]]:
@@ -115,19 +115,19 @@ def positions(ids: pl.Series) -> IntArray:
 
 
 class Matrix:
-    """The use of entities by step, filled from the rows of a usage table.
+    """The use of nodes or containers by step, filled from the rows of a usage table.
 
-    Columns follow the order in which entities first occur, so that neighbouring rows of a sorted
-    table are neighbours in memory.
+    Columns follow the order in which nodes or containers first occur, so that neighbouring rows of
+    a sorted table are neighbours in memory.
 
     Parameters
     ----------
     times : int64, shape (times,)
         Every time of the table.
     keys, entities : int
-        Number of keys in the store, and the most entities that occur in the table.
+        Number of nodes or containers in the store, and the most of them that occur in the table.
     nodes : int
-        Number of nodes that rows of one entity and time may name.
+        Number of nodes that a container's rows may name; 1 for a table of the use of nodes.
 
     Attributes
     ----------
@@ -175,7 +175,7 @@ class Matrix:
         return column
 
     def fill(self, column: IntArray, node: IntArray | int, piece: Piece) -> None:
-        """Write the rows of a piece, all of them on the axis, into their cells.
+        """Write the rows of a piece of the table, all of them on the axis, into their cells.
 
         Of several rows for one cell the earliest stays; of equal times, the one of the first node.
 

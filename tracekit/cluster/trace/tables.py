@@ -67,7 +67,8 @@ class Survey:
 def survey(table: UsageTable) -> Survey:
     """Return the times, the counts and the step of a usage table.
 
-    A second reading covers only entities whose runs of successive rows overlap in time.
+    The table is read once. If runs of successive rows of an entity overlap in time, the rows of
+    that entity are read again, to be sorted.
     """
     times, gaps, ends = _Tally(), _Tally(), _Ends(table.keys)
     incomplete = 0
