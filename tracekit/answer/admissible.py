@@ -44,16 +44,17 @@ class Barred:
 
 @dataclass(frozen=True, kw_only=True)
 class Allowance:
-    """The largest values with which a run may still recommend a policy.
+    """The limits that a policy of a run must keep so that the run may recommend it.
 
     Parameters
     ----------
     overloaded_node_steps : float
-        The mean over the orders of arrival.
+        The largest number of overloaded nodes, summed over steps; it holds for the mean over the
+        orders of arrival.
     waiting : float
-        The number of containers never placed, in the worst order.
+        The largest number of containers that are never placed, in the worst order of arrival.
     waiting_steps : float
-        Waiting containers, summed over the steps of the first order.
+        The largest number of waiting containers, summed over the steps of the first order.
     """
 
     overloaded_node_steps: float
@@ -62,12 +63,21 @@ class Allowance:
 
 
 def node_steps(load: Mapping[str, Any]) -> float:
-    """Return nodes times judged steps, from the entry ``workload`` of a run's manifest."""
+    """Return the number of nodes times the number of time steps that measures count.
+
+    Parameters
+    ----------
+    load : mapping
+        The entry ``workload`` of a run's manifest.
+    """
     return float((load.get("nodes") or 0) * (load.get("settled_steps") or load.get("steps") or 0))
 
 
 def allowance(results: Results) -> Allowance:
-    """Return the largest values that the policies of a run may have; production's are allowed."""
+    """Return the limits that a policy must keep so that a run may recommend it.
+
+    What production itself reaches is always allowed.
+    """
     load = results.manifest.get("workload", {})
     steps = load.get("steps") or 0
     few = int(load.get(MAY_WAIT) or 0)
@@ -131,7 +141,10 @@ def barred_for_good(results: Results, policy: str) -> bool:
 
 
 def used_by(results: Results, policy: str) -> str:
-    """Return the kind of a policy of a run: ``scheduler``, ``paper`` or ``yardstick``."""
+    """Return who uses a policy of a run: ``scheduler``, ``paper`` or ``yardstick``.
+
+    ``paper`` means that only a paper describes it, ``yardstick`` that it serves comparison alone.
+    """
     policies = results.manifest.get("policies") or ()
     return str(next((one["used_by"] for one in policies if one["policy"] == policy), "paper"))
 
@@ -158,7 +171,10 @@ def steps_waited(results: Results, policy: str) -> float:
 
 
 def carries_less(results: Results, policy: str, measure: Measure) -> bool:
-    """Return whether a measure of use is too low to compare, because containers waited."""
+    """Return whether a policy's value is too low to compare, because some containers waited.
+
+    Only a measure of use can be too low in this way: a waiting container uses no node.
+    """
     return of_use(measure) and results.waited(policy)
 
 

@@ -26,8 +26,8 @@ _SOME = 0.005
 def facts_of_analysis(analysis: Analysis) -> Iterator[Fact]:
     """Yield the main facts of an analysis.
 
-    A store that records requests has facts on requests, and none on inferred sizes. A store that
-    records none, such as the trace of 2021, has facts on inferred sizes.
+    If the store records requests, they include facts on requests. Otherwise they include facts on
+    the sizes of services, which are inferred.
     """
     requested = requests_recorded(analysis)
     for name, facts, with_requests in (

@@ -115,7 +115,15 @@ _ELSEWHERE = frozenset(
 
 
 def counted(counts: Mapping[str, int]) -> Iterator[Fact]:
-    """Yield facts of what was counted while a workload was built; distortions come first."""
+    """Yield a fact for each nonzero count that was made while a workload was built.
+
+    Counts of what distorts the replays come first.
+
+    Parameters
+    ----------
+    counts : mapping of str to int
+        The number of cases, by the name of what was counted.
+    """
     distorting = kinds()["distorted"].short
     for kind in ("distorted", "counted"):
         for name, many in counts.items():
@@ -227,7 +235,10 @@ def facts_of_tables(tables: Mapping[str, Mapping[str, Any]]) -> Iterator[Fact]:
 
 
 def facts_of_quantities(origins: Mapping[str, str]) -> Iterator[Fact]:
-    """Yield a fact for each quantity: recorded, inferred or absent."""
+    """Yield a fact for each quantity of a store, such as use: recorded, inferred or absent.
+
+    ``origins`` has the one of these three words by the quantity's name.
+    """
     for name, how in origins.items():
         yield Fact(kind="quantity", subject=name, value=how)
 

@@ -31,7 +31,10 @@ REQUESTS_AS = {
 
 @dataclass(frozen=True, kw_only=True)
 class Margin:
-    """A measure's value and its limit; with ``lost_zone``, those when that zone is lost."""
+    """A measure's value and the limit on it.
+
+    If ``lost_zone`` is not None, both are from a replay in which that zone is lost.
+    """
 
     measure: str
     value: float | None
@@ -100,7 +103,10 @@ class Count:
 
     @property
     def joint_is_more(self) -> bool:
-        """Whether all orders together need over 5 % more nodes than the worst order alone."""
+        """Whether one set of nodes for all orders needs over 5 % more nodes than the worst order.
+
+        Both counts are for the same policy; see ``nodes`` and ``by_order``.
+        """
         worst = max(self.by_order, default=0)
         return self.nodes is not None and len(self.by_order) > 1 and self.nodes > JOINT * worst
 
@@ -187,7 +193,11 @@ def best(counts: Sequence[Count], in_use: str, *, by_cost: bool = False) -> Coun
 
 
 def fewer_than(usual: Count, rivals: Sequence[Count], *, by_cost: bool = False) -> list[Count]:
-    """Return the rivals that need fewer nodes than ``usual``: by 1 %, by a node, beyond chance."""
+    """Return the rivals that need fewer nodes than ``usual``.
+
+    The difference must be beyond chance, at least 1 %, and at least one node. With ``by_cost`` the
+    last two are a difference of cost of at least 1 %.
+    """
     orders = len(usual.by_order)
     same = [one for one in rivals if len(one.by_order) == orders >= FEWEST]
     if not same:

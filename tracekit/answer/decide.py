@@ -48,7 +48,10 @@ class Choice:
     ----------
     policy : str
         The policy in use, unless another one is better.
-    because : {'in_use', 'better', 'named', 'few_orders', 'no_production'}
+    because : {'in_use', 'better', 'few_orders', 'no_production'}
+        ``better`` if the policy beats production, the policy in use and random placement,
+        ``in_use`` if none does. With too few orders of arrival, or where production is not
+        recorded, this cannot be judged.
     measure : str
         The measure by which policies are compared.
     value, against : float, optional
@@ -57,6 +60,8 @@ class Choice:
         Policies that may not be recommended.
     may : tuple of str
         Policies that may be recommended, sorted by the nodes used in the first order of arrival.
+    orders : int
+        The number of orders of arrival.
     """
 
     policy: str
@@ -145,7 +150,10 @@ class Evidence:
 
     @property
     def requests_first(self) -> tuple[str, str] | None:
-        """The result of the function ``requests_first``."""
+        """The resource whose requests to change first, and whether use is above them or below half.
+
+        None where requests fit use.
+        """
         return requests_first(self.use_over_requested)
 
 
@@ -217,9 +225,15 @@ def is_better(results: Results, policy: str, other: str, measure: str) -> bool:
 
 
 def requests_first(use_over_requested: Mapping[str, float]) -> tuple[str, str] | None:
-    """Return the resource whose requests to change first, and how use compares: above, below_half.
+    """Return the resource whose requests to change first, and how its use compares with them.
 
-    None where requests fit use.
+    This is ``above`` if use exceeds the requests, and ``below_half`` if use is less than half of
+    them. None where requests fit use.
+
+    Parameters
+    ----------
+    use_over_requested : mapping of str to float
+        By resource, mean use as a share of requests.
     """
     for resource, share in use_over_requested.items():
         if share > ABOVE:
@@ -231,7 +245,11 @@ def requests_first(use_over_requested: Mapping[str, float]) -> tuple[str, str] |
 
 
 def acted_on(e: Evidence) -> tuple[str, Count | None]:
-    """Return the key of the verdict, and the count of nodes that it is about, if any."""
+    """Return what a run advises, and the count of nodes that the advice is about.
+
+    The advice is a key, such as ``fewer_nodes`` or ``keep``. The count is None where the advice is
+    about no number of nodes.
+    """
     now, then = e.counts.get("recorded"), e.counts.get("recommended")
     relative = e.counts.get("no_more_often")
     raised = e.requests_first is not None and e.requests_first[1] == "above"

@@ -73,8 +73,8 @@ def _left_out(results: Results) -> tuple[int, int]:
 def decisive(results: Results, pairs: Sequence[tuple[str, str]]) -> BoolArray:
     """Return which comparisons a decision reads, bool, shape (pairs times measures,), pair by pair.
 
-    They are corrected for multiple tests among themselves: beside thousands of others they could
-    hardly find a difference.
+    They are corrected for multiple tests apart from the thousands of other comparisons. Among those
+    hardly any difference would remain beyond chance.
     """
     every = results.policies
     fit = {one for one in every if barred(results, one, named=every) is None} | {OBSERVED, RANDOM}
@@ -161,7 +161,11 @@ def interval_of(results: Results, policy: str) -> Means:
 
 
 def together(results: Results) -> int:
-    """Return how many intervals of a measure hold together; each is widened for this number."""
+    """Return how many confidence intervals of one measure must all be right together.
+
+    It is the number of policies with different placements, times the number of times that results
+    are tested. Each interval is widened for this number.
+    """
     return len(results.groups) * results.looks
 
 

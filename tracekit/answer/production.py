@@ -254,7 +254,11 @@ def answer_of_fit(fit: Fit) -> Answer:
 
 
 def facts_of_fit(fit: Fit) -> Iterator[Fact]:
-    """Yield the cost of neighbours over all services, and the number of services by verdict."""
+    """Yield facts on the fitted cost of neighbours: containers on the same node that slow others.
+
+    They are the cost over all services together, and the number of services by the verdict on
+    their fit.
+    """
     from tracekit.interference.linear import USABLE  # noqa: PLC0415 - brings duckdb
 
     pooled = fit.fitted.pooled.row(0, named=True)

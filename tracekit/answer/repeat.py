@@ -34,7 +34,10 @@ from tracekit.replay.runs.run import Run, assembled
 
 
 def undecided(run: Results | Run) -> bool:
-    """Return whether chance does not tell apart the best of the policies to be recommended."""
+    """Return whether several policies may be the best: chance may explain their differences.
+
+    Only policies that may be recommended are compared.
+    """
     replays = results(run)
     choice = choose(replays, named=replays.policies)
     if len(choice.may) < 2 or not choice.measure:
@@ -45,7 +48,7 @@ def undecided(run: Results | Run) -> bool:
 
 
 def added(met: int, up_to: int) -> str:
-    """Return the line of progress that says how many orders of arrival are added."""
+    """Return the progress message that orders of arrival are added to the first ``met``."""
     return (
         f"{met} orders of arrival leave open which policy is best: {up_to - met} more, so that it"
         " is looked twice, each time at half of what may go wrong"

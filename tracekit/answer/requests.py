@@ -241,10 +241,10 @@ def _following(store: str, out: str, policies: Sequence[str]) -> Iterator[Follow
 
 
 def answer_of_chains(study: ChainStudy) -> Answer:
-    """Return the facts of a study on call chains.
+    """Return the facts of a study of sizing policies on call chains.
 
-    They say whether the agent beats the policies used in practice, and whether the claims of its
-    source hold.
+    They say whether the reinforcement learning agent beats the policies used in practice, and
+    whether the claims of the paper that describes it hold.
     """
     contests = duels(study.summary, study.differences)
     return answer_of(

@@ -99,7 +99,13 @@ class Production:
 class Begun:
     """Started work that needs no replay: production's use, and the count of a first answer.
 
-    A call of a field waits for its result. ``recorded`` is None except for a first answer.
+    Parameters
+    ----------
+    use : function()
+        Waits for the use of production's nodes, and returns it.
+    recorded : function(), optional
+        Waits for the study of the fewest nodes with recorded requests. None except for a first
+        answer on a workload that is not very large.
     """
 
     use: Callable[[], ProductionUse]

@@ -245,7 +245,11 @@ def _span_ms(load: Mapping[str, object]) -> int:
 
 
 def facts_of_choice(results: Results, choice: Choice) -> Iterator[Fact]:
-    """Yield facts on a run's policies: caveats, moves, barred policies, values by measure."""
+    """Yield facts on a run's policies.
+
+    They are caveats, the containers that rebalancing moved, the policies that may not be
+    recommended, and each policy's value of each compared measure.
+    """
     yield from caveats(results)
     yield from _moved(results)
     for one in choice.barred:

@@ -33,31 +33,45 @@ RECORDED = "claims.json"
 
 
 def readings(frame: Frame, names: Iterable[str] = tuple(_EXPERIMENTS)) -> dict[str, Reading]:
-    """Return the readings of experiments by claim; claims without a reading are left out.
+    """Return the measured number for each claim, by the claim's name.
+
+    Claims without a measured number are left out.
 
     Parameters
     ----------
     frame : callable
         Returns a frame by its name: a query, or ``<folder of results>/<frame>``.
+    names : iterable of str
+        The experiments whose claims are read.
     """
     return dict(itertools.chain(*(_EXPERIMENTS[name](frame) for name in names)))
 
 
 def claim_facts(frame: Frame, names: Iterable[str] = tuple(_EXPERIMENTS)) -> list[Fact]:
-    """Return a verdict for each claim of some experiments that has a reading."""
+    """Return the verdicts on the claims of some experiments, given by name.
+
+    Claims without a measured number have no verdict.
+    """
     read = readings(frame, names)
     return [judged(claim, read[name]) for name, claim in all_claims().items() if name in read]
 
 
 @functools.cache
 def recorded() -> Mapping[str, Mapping[str, Any]]:
-    """Return the shipped readings by experiment: ``command, version, commit, readings``."""
+    """Return the measured numbers that tracekit ships, by experiment.
+
+    An entry has ``command``, ``version``, ``commit`` and, by claim, ``readings``.
+    """
     made: dict[str, Any] = json.loads((asset_dir("reports") / RECORDED).read_text(encoding="utf-8"))
     return made
 
 
 def with_all(facts: Iterable[Fact]) -> Iterator[Fact]:
-    """Yield a fact for every claim: the given one, else one from the shipped reading, if any."""
+    """Yield one fact for every claim of all experiments.
+
+    It is the given fact if there is one. Otherwise the measured number that tracekit ships is
+    judged; without such a number the verdict is that it cannot be told.
+    """
     fact_of = {one.subject: one for one in facts}
     for name, claim in all_claims().items():
         source = recorded().get(claim.experiment, {})
@@ -92,7 +106,11 @@ def answer_of_claims(facts: Iterable[Fact]) -> Answer:
 
 
 def by_experiment(facts: Iterable[Fact]) -> Iterator[tuple[Claim, Fact, list[Fact]]]:
-    """Yield the facts of claims by experiment: its first claim, the origin, and its facts."""
+    """Yield adjacent facts of one experiment and one origin as a group.
+
+    A group is given as its first claim, a fact that says where its measured numbers come from, and
+    its facts.
+    """
     claims = all_claims()
     for _, those in itertools.groupby(
         facts,

@@ -92,7 +92,10 @@ _FUNCTIONS = {
 
 
 def functions(frame: Frame) -> Readings:
-    """Yield the share of tests in which TBESK is better; ``worse`` is the share of losses."""
+    """Yield, for each claim on test functions, in what share of tests TBESK beats its rivals.
+
+    The field ``worse`` of a reading is the share of tests in which TBESK loses.
+    """
     for name, (which, at_origin) in _FUNCTIONS.items():
         rows = frame(f"search_functions/{which}")
         if rows.columns:
@@ -208,7 +211,11 @@ _AGAINST = {"binding_first_free": "least_allocated", "binding_whole_cores": "who
 
 
 def binding(frame: Frame) -> Readings:
-    """Yield the relative change of lost vCPUs from each of two other bindings to the patent's."""
+    """Yield how many fewer vCPUs are lost to neighbours with the patent's way of binding vCPUs.
+
+    There is a reading against each of two other ways. It is the relative change from the other way
+    to the patent's, so below 0 the patent's way loses less.
+    """
     repeats = frame("bind/repeats")
     if repeats.is_empty():
         return

@@ -63,7 +63,10 @@ def ratio_of(totals: FloatArray, weights: FloatArray, *, met: bool = True) -> Re
 
 
 def share_of(hits: int, units: int, *, scale: float = 1.0) -> Reading:
-    """Return ``scale * hits / units``, with Wilson's 95 % interval; empty for no units."""
+    """Return ``scale * hits / units``, with Wilson's 95 % interval.
+
+    With no units the reading has no value.
+    """
     if not units:
         return Reading()
     value, low, high = (scale * one for one in _wilson(hits, units))

@@ -61,7 +61,11 @@ class Claim:
     main: bool = False
 
     def of_store(self, store: str) -> Followup:
-        """Return the command that gives the number for a store; other folders are next to it."""
+        """Return the command that gives the number for a given store.
+
+        Paths of other folders in the command are moved next to the store. For an empty ``store``
+        the command is unchanged.
+        """
         if not store:
             return self.followup
         beside = Path(store).parent
@@ -90,7 +94,10 @@ def _moved(value: Scalar | Sequence[str], beside: Path) -> Scalar | Sequence[str
 
 @functools.cache
 def all_claims() -> Mapping[str, Claim]:
-    """Return every claim by name; its entries and those of its experiment are merged."""
+    """Return every claim by name, read from the file of claims.
+
+    A claim takes the settings that it lacks from its experiment.
+    """
     path = asset_dir("reports") / "claims.toml"
     document = tomllib.loads(path.read_text(encoding="utf-8"))
     return {

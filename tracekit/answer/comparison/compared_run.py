@@ -65,7 +65,10 @@ class ComparedRun:
         return int(self.manifest.get("workload", {}).get("containers") or 0)
 
     def rows(self) -> dict[str, dict[str, Any]]:
-        """Return each policy's row of the summary but the bound's, with means over the orders."""
+        """Return by policy its row of the summary; measures are means over the orders of arrival.
+
+        The row of the lower bound, which is no policy, is left out.
+        """
         rows = {row["policy"]: row for row in self.summary.iter_rows(named=True)}
         if self.repeats is not None:
             names = list(compared(self.repeats.columns))
@@ -75,7 +78,10 @@ class ComparedRun:
         return {name: row for name, row in rows.items() if name != BOUND}
 
     def judged_rows(self) -> dict[str, dict[str, Any]]:
-        """Return ``rows`` with the worst value of each measure, and the number of orders."""
+        """Return ``rows`` with more columns: each measure's worst value, and the number of orders.
+
+        A run in one order of arrival has no such columns.
+        """
         rows = self.rows()
         if self.repeats is None:
             return rows
@@ -94,7 +100,11 @@ class ComparedRun:
         return {name: {**row, **worst_rows.get(name, {})} for name, row in rows.items()}
 
     def values(self, policy: str, names: Sequence[str]) -> tuple[list[int], FloatArray]:
-        """Return seeds and measures, (orders, measures), of a policy; empty for one order."""
+        """Return the seeds of a policy's orders of arrival, and its measures in each order.
+
+        The measures have the shape (orders, measures), with NaN where a value is unknown. Both are
+        empty for a run in a single order.
+        """
         if self.repeats is None:
             return [], np.zeros((0, len(names)))
         absent = [pl.lit(None).alias(name) for name in names if name not in self.repeats.columns]
@@ -163,7 +173,10 @@ def speaks_of_load(setting: str) -> bool:
 
 
 def compares_policies(about: Mapping[str, Any]) -> bool:
-    """Return whether any policy is in both runs; production does not count."""
+    """Return whether any policy other than production is in both runs.
+
+    ``about`` is that of the comparison.
+    """
     return bool(set(about["policies"]) - {OBSERVED})
 
 
@@ -264,13 +277,18 @@ def outcomes(
 ) -> pl.DataFrame:
     """Return the outcome of each threshold under each policy that it judges.
 
-    Policies of the new run alone are judged by thresholds on a number; a threshold with ``base``
-    gives them ``NO_BASE``. A change that chance may explain has the outcome ``BY_CHANCE``.
+    Some policies are in the new run but not in the base. Under them a threshold that compares with
+    the base has the outcome ``NO_BASE``. A crossed threshold has the outcome ``BY_CHANCE`` if
+    chance may explain the change.
 
     Parameters
     ----------
+    before, after : ComparedRun
+        The base and the new run.
     changes : DataFrame
-        The frame ``changes`` of the comparison; ``common`` are the policies of both runs.
+        The frame ``changes`` of the comparison.
+    common : sequence of str
+        The policies that are in both runs.
     """
     one, other = before.judged_rows(), after.judged_rows()
     placed = dict(changes.select("policy", "placed_change").unique().rows())

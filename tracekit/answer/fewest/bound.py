@@ -71,9 +71,10 @@ def nodes_by_requests(load: Workload) -> int:
 
 
 def most_use(load: Workload, limits: Limits, policy: str) -> tuple[float, float]:
-    """Return the largest allowed use of CPU and of memory, as shares of a node's capacity.
+    """Return the largest use of CPU and of memory that the limits allow, as shares of capacity.
 
-    They hold at judged steps. A share is infinite where no limit caps it.
+    They hold for each node at each time step that measures count. A share is infinite where no
+    limit caps it.
     """
     never = 1.0 if limits.most(policy, OVERLOAD) < 1 else float("inf")
     cpu, memory = (min(never, limits.most(policy, f"{one}_max_fraction")) for one in RESOURCES)

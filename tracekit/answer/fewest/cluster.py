@@ -24,7 +24,7 @@ class Cluster:
     Parameters
     ----------
     capacity : int64, shape (nodes, resources)
-        Amounts of ``resources``.
+        The amount of each of ``resources`` that a node has.
     price_per_hour : float64, shape (nodes,), optional
         None where no price is known.
     barred_by : tuple of str, optional
@@ -102,7 +102,10 @@ _ORDINARY = (*BASE, DISK, DISK_IO, NET, PODS)
 
 
 def left_nodes(load: Workload) -> IntArray:
-    """Return the indices of nodes that production lost; losses by assumption do not count."""
+    """Return the indices of nodes that production lost during the record.
+
+    Nodes that are lost only because the user assumed a loss do not count.
+    """
     return (
         np.zeros(0, np.int64)
         if load.nodes.losses is None

@@ -115,9 +115,17 @@ def frames_of(
     *,
     by_cost: bool = False,
 ) -> dict[str, pl.DataFrame]:
-    """Return the frames of a study; ``study.shrink_cluster`` describes them.
+    """Return the frames of a study of the fewest nodes; ``study.shrink_cluster`` describes them.
 
-    Policies are sorted by nodes; with ``by_cost`` by the cost of the nodes that stay.
+    Policies are sorted by the number of nodes, or with ``by_cost`` by the cost of the nodes that
+    stay.
+
+    Parameters
+    ----------
+    outcomes, problems : mapping
+        By policy: the result of its search, or the error for which it has none.
+    measures : sequence of str
+        The measures that get columns.
     """
     orders = [
         {"policy": policy, "repeat": repeat, "nodes": nodes - one.gone_by_end}
@@ -327,7 +335,7 @@ def facts_of(load: Workload, given: Workload) -> dict[str, Any]:
     load : Workload
         The workload of the study.
     given : Workload
-        The recorded workload, before it was multiplied.
+        The recorded workload; ``load`` may have several copies of its containers.
     """
     return {
         "name": load.name,
@@ -351,7 +359,13 @@ def facts_of(load: Workload, given: Workload) -> dict[str, Any]:
 
 
 def given_again(source: WorkloadSource, called: str | None) -> dict[str, Any]:
-    """Return the arguments by which another command names the same workload."""
+    """Return what a command needs to read the same workload again: store, loader and assumptions.
+
+    Parameters
+    ----------
+    called : str, optional
+        The store's name in commands; by default its path.
+    """
     store = source.store
     return {
         "store": "" if store is None else called or str(store.path),

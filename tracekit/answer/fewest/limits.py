@@ -81,7 +81,10 @@ class Limits:
     observed: Row = field(default_factory=dict)
 
     def of(self, policy: str) -> list[Threshold]:
-        """Return the limits that apply to a policy: the given ones, and all other defaults."""
+        """Return the limits that apply to a policy.
+
+        They are the user's limits on it or on all policies, and the defaults that these leave.
+        """
         given = [one for one in self.given if one.policy in (None, policy)]
         named = {name for one in given for name in one.measures}
         waiting = [one for one in self.waiting if one.measure not in named]
@@ -154,7 +157,7 @@ class Limits:
         return min((one for one in highest if one is not None), default=float("inf"))
 
     def nobody_waits(self, policy: str) -> bool:
-        """Return whether the limits demand that present containers run at every judged step."""
+        """Return whether the limits allow no container to wait for a node at any counted step."""
         return self.most(policy, WAITING[1]) < 1
 
     def of_waiting(self, margin: Margin) -> bool:
@@ -168,7 +171,13 @@ class Limits:
 
 
 def limits_at(ceiling: Ceiling, given: Sequence[Threshold], observed: Row | None) -> Limits:
-    """Return the limits of a search: those of the ceiling, and the given ones."""
+    """Return the limits of a search: the user's, and defaults from the ceiling and on waiting.
+
+    Parameters
+    ----------
+    observed : mapping, optional
+        Production's measures; None where its placement is not recorded.
+    """
     usual = (at_most(CPU, ceiling.cpu_fraction), at_most(MEMORY, ceiling.memory_fraction))
     return Limits(tuple(given), usual, observed=observed or {})
 

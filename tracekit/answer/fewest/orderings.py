@@ -86,7 +86,11 @@ def ordered_nodes(nodes: Nodes, ordering: Ordering) -> IntArray:
 
 
 def rank_of(load: Workload, fixed: BoolArray, gone: IntArray) -> IntArray:
-    """Return each node's rank, (nodes,): 0 gone by the end, 1 fixed, 2 free, 3 cordoned."""
+    """Return each node's rank, shape (nodes,): nodes of a higher rank are removed first.
+
+    The rank is 0 for nodes that are gone by the end of the record (the indices ``gone``), 1 for
+    other nodes that must stay (``fixed``), 3 for cordoned nodes, and 2 for all others.
+    """
     rank = np.where(fixed, 1, FREE)
     if load.nodes.cordoned is not None:
         rank[load.nodes.cordoned & ~fixed] = FREE + 1
@@ -103,7 +107,13 @@ def nodes_of(
 ) -> Nodes:
     """Return the properties by which a workload's nodes are sorted.
 
-    ``fullest``, shape (3, nodes), is that of ``Trials`` on all nodes.
+    Parameters
+    ----------
+    requested : float64, shape (nodes,)
+        The requests on each node over time.
+    fullest : float64, shape (3, nodes)
+        On all nodes: each node's CPU use at the 99th percentile over time, its highest CPU use and
+        its highest memory use.
     """
     price = load.nodes.price_per_hour
     cpu, memory = load.rules.ceiling.cpu_fraction, load.rules.ceiling.memory_fraction
@@ -126,10 +136,10 @@ _LIGHTEST = 4
 def lighter(
     tried: Trials, policy: Entrant, fixed: BoolArray, each: FloatArray, below: float
 ) -> IntArray | None:
-    """Return the lightest set of nodes on which all limits hold.
+    """Return the lightest choice of nodes on which all limits hold, as node indices.
 
-    None if no set weighs less than ``below``, the weight to beat. The weight is bisected, and the
-    sets with most spare room are replayed.
+    None if no such choice weighs less than ``below``. Weights are bisected. Of the choices with one
+    weight, those with most spare room are replayed.
 
     Parameters
     ----------

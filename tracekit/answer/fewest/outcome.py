@@ -101,7 +101,7 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Goal:
-    """The results of the searches for one goal, by policy.
+    """The results of the searches under the same limits, by policy.
 
     Parameters
     ----------

@@ -49,7 +49,7 @@ Ahead = Callable[[int, int], object]
 
 
 def alone(*_: int) -> None:
-    """Do nothing: an ``Ahead`` for searches that replay one count at a time."""
+    """Do nothing: the default for a parameter ``ahead``, so that no count is replayed early."""
 
 
 def fewest(holds: Holds, low: int, high: int, ahead: Ahead = alone) -> int:
@@ -70,7 +70,10 @@ def fewest(holds: Holds, low: int, high: int, ahead: Ahead = alone) -> int:
 def fewest_around(
     holds: Holds, start: int, low: int, high: int, ahead: Ahead = alone
 ) -> int | None:
-    """Return what ``fewest`` finds, quickly if near ``start``; None if ``high`` fails."""
+    """Return the number in ``low``..``high`` at which ``holds`` becomes true.
+
+    The search begins at ``start``, and is quick if the result is near. None if ``high`` fails.
+    """
     ahead(start, max(start - 1, low))
     if not holds(start):
         return fewest_from(holds, start, high, ahead)
@@ -85,7 +88,10 @@ def fewest_around(
 
 
 def fewest_from(holds: Holds, start: int, high: int, ahead: Ahead = alone) -> int | None:
-    """Return what ``fewest`` finds from ``start`` on; None if no number up to ``high`` holds."""
+    """Return the number in ``start``..``high`` at which ``holds`` becomes true.
+
+    The search is quick if the result is near ``start``. None if ``high`` fails.
+    """
     step, more, failed = 1, start, start - 1
     while not holds(more):
         if more == high:
@@ -97,7 +103,10 @@ def fewest_from(holds: Holds, start: int, high: int, ahead: Ahead = alone) -> in
 
 @dataclass
 class Search:
-    """A search for the fewest nodes (or, ``by`` cost, the cheapest) under one policy."""
+    """A search for the fewest or the cheapest nodes on which one policy keeps all limits.
+
+    ``by`` is ``nodes`` or ``cost``.
+    """
 
     tried: Trials
     policy: Entrant
@@ -123,7 +132,10 @@ class Search:
         return self._by_kind(self._by_pool(self._beaten(best, others)))
 
     def on_fewer(self, broken: Margin, orderings: Sequence[Ordering]) -> Outcome | None:
-        """Return the best result where a limit breaks on all nodes; None if it breaks on fewer."""
+        """Return the best result where a limit breaks on all nodes but may hold on fewer.
+
+        None if no smaller choice of nodes that was tried keeps the limits.
+        """
         place = ordered_nodes(self.nodes, fullest)
         most = self._first_that_holds(place, broken)
         if most is not None:
@@ -255,7 +267,19 @@ class Search:
         return by_order, fewest_from(holds, max(by_order), most, self._ahead(place)) or most
 
     def outcome(self, name: str, place: IntArray, by_order: tuple[int, ...], joint: int) -> Outcome:
-        """Return the result for one ordering; ``joint`` is reduced while all limits hold."""
+        """Return the result of removing nodes by one ordering.
+
+        Parameters
+        ----------
+        name : str
+            The name of the ordering.
+        place : int64, shape (nodes,)
+            Node indices, the node that is removed first last.
+        by_order : tuple of int
+            The fewest nodes in each order of arrival alone.
+        joint : int
+            A number of nodes that is enough in all orders; lower numbers are tried one by one.
+        """
         while joint > self.low and self._hold_all(place, joint - 1):
             joint -= 1
         load, tried = self.tried.load, self.tried
@@ -279,7 +303,10 @@ class Search:
         )
 
     def grid(self, every: int) -> list[int]:
-        """Return the node counts at which measures are computed for a curve, up to all nodes."""
+        """Return some node counts, from a lower bound up to ``every``, evenly spaced.
+
+        They are the points of a curve of measures by the number of nodes.
+        """
         counts = np.linspace(self.low, every, GRID).round().astype(np.int64)
         return [int(one) for one in np.unique(counts)]
 

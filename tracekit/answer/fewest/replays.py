@@ -57,7 +57,7 @@ ReplayOn = Callable[[int, IntArray | None, str], Replayed]
 
 
 class LocalReplays:
-    """A ``ReplayOn`` that replays in this process."""
+    """A function that replays one policy on some nodes in this process; see ``ReplayOn``."""
 
     def __init__(self, load: Workload, policy: Entrant, seed: int) -> None:
         self._load, self._policy, self._seed = load, policy, seed
@@ -73,7 +73,10 @@ class LocalReplays:
 
 @dataclass(frozen=True)
 class CrewReplays:
-    """A ``ReplayOn`` that replays in a process of a crew, which reads the shared workload."""
+    """A function that has a worker process replay one policy on some nodes; see ``ReplayOn``.
+
+    The workers read the workload from files that they share.
+    """
 
     crew: Crew
     source: Source
@@ -174,9 +177,10 @@ def counting(replays: ReplayOn, done: Callable[[], None]) -> ReplayOn:
 
 
 class CachedReplays:
-    """A ``ReplayOn`` that keeps its results in a folder, in files named by all that they depend on.
+    """A ``ReplayOn`` that keeps each result in a file, and returns it when the same is asked again.
 
-    A damaged file is replayed again. The caller removes the folder once the study is written.
+    A file is named by a hash of all that its result depends on. A damaged file is replayed again.
+    The caller removes the folder once the study is written.
     """
 
     def __init__(

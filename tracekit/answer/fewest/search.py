@@ -169,8 +169,15 @@ def enough_more(
 ) -> Outcome | None:
     """Return the result with the fewest added nodes; None where added nodes do not help.
 
-    Copies of nodes do not help a container that is too large for every node. Nodes times containers
-    stay within ``LARGEST_ONCE``.
+    Copies of nodes do not help a container that is too large for every node. Nor are nodes added if
+    nodes times containers would exceed ``LARGEST_ONCE``.
+
+    Parameters
+    ----------
+    broken : Margin
+        The limit that breaks on the cluster's own nodes.
+    replaying : function(Workload) -> ReplayOn
+        Makes the function that replays a workload.
     """
     load, before = tried.load, broken
     if broken.limit.floors or too_busy(load, broken) or load.too_large().size:

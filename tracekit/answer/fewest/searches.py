@@ -126,17 +126,17 @@ class _Search:
 
 @dataclass(frozen=True)
 class Today:
-    """A worker's task: the loss of each zone of the whole cluster.
+    """A worker's task: find what happens when each zone of the whole cluster is lost.
 
     Containers stay on their recorded nodes where these are recorded, and the policy places the
-    containers of the lost zone anew. Containers that wait without a loss may wait.
+    containers of the lost zone anew. As many containers may wait as do without a loss.
     """
 
     terms: Terms
     policy: Sent
 
     def run(self, _: OnProgress) -> tuple[LostZone, ...]:
-        """Return the loss of each zone. Raises TracekitError for fewer than two zones."""
+        """Return the effect of losing each zone. Raises TracekitError for fewer than two zones."""
         load, policy, limits = (
             _loaded(self.terms.source),
             self.policy.entrant,
@@ -238,7 +238,10 @@ def begun(
     replays_folder: Path | None,
     task: Task,
 ) -> dict[str, Callable[[], Outcome]]:
-    """Start a search for each policy; a call of a value waits for its result or error."""
+    """Start a search for each policy, and return by policy a function that waits for its result.
+
+    The function raises the error of a search that failed.
+    """
     if replays_folder is None and (len(entrants) > 1 or crew.size == 1):
         return {
             name: crew.submit(_Search(terms, Sent(one)), _on_progress(counted(task, name))).result
@@ -288,7 +291,15 @@ def _side_by_side(
 def replaying_by(
     terms: Terms, policy: Entrant, crew: Crew, replays_folder: Path | None, done: Callable[[], None]
 ) -> Iterator[Callable[[Workload], ReplayOn]]:
-    """Yield a function that makes a ``ReplayOn`` for a workload, which a crew then shares."""
+    """Yield a function that makes, for a workload, the function that replays it on some nodes.
+
+    With several workers the replays run in them. With ``replays_folder`` results are kept there.
+
+    Parameters
+    ----------
+    done : function()
+        Called after each replay.
+    """
     with contextlib.ExitStack() as opened:
         several = crew.size > 1
         folder = replays_folder or Path(
@@ -314,11 +325,11 @@ def replaying_by(
 
 @dataclass(frozen=True)
 class Rivals:
-    """Comparisons that leave out rivals by a few replays, where searches would take hundreds.
+    """Quick tests of which rivals may need fewer nodes, so that no other rival is searched.
 
-    With six orders of arrival a difference is beyond chance only if it has the same sign in all
-    orders (``replay.chance``). So one order in which a policy needs as many nodes decides, and the
-    first order is replayed alone.
+    A test takes a few replays, a search takes hundreds. With six orders of arrival a difference is
+    beyond chance only if it has the same sign in all orders (``replay.chance``). So a single order
+    in which a rival needs as many nodes excludes it, and the first order is replayed alone.
     """
 
     terms: Terms

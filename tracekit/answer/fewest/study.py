@@ -50,13 +50,13 @@ class Counts:
     cluster : Cluster
         The nodes.
     facts : mapping
-        Entries on the workload.
+        The study's entries on the workload.
     observed : mapping, optional
         Production's measures; None where its placement is not recorded.
     limits : Limits
-        The limits of counts at the ceiling.
+        The limits of the searches ``at_ceiling``.
     at_ceiling : Goal
-        The counts with all nodes below the ceiling.
+        The counts with all nodes below the ceiling, the use from which on a node is full.
     as_production : Goal
         The counts with nodes above the ceiling no more often than in production. Empty unless
         production itself is above the ceiling, and no limit on use is given.
@@ -195,7 +195,8 @@ def _check(scale: float, repeats: int | None, may_remove: Sequence[str]) -> None
 def what_is_least(least: str, limits: Limits, cluster: Cluster) -> str:
     """Return what a search makes least: ``nodes`` or ``cost``.
 
-    Without a given word it is the cost if all nodes have a price, or a limit is on it.
+    It is the word ``least``. If this is empty, it is the cost where all nodes have a price or a
+    limit is on the cost, and the number of nodes elsewhere.
 
     Raises
     ------
@@ -247,8 +248,8 @@ def shrink_cluster(
         Limits on measures of the summary; they all hold in each order of arrival. ``base`` is the
         same policy on all nodes, ``observed`` is production. A resource without a given limit has
         the workload's ceiling as its limit. Without a limit on ``pending`` or
-        ``pending_container_steps`` no container may wait; but where production placed all, the
-        containers that wait on all nodes may, within ``tracekit.answer.admissible``.
+        ``pending_container_steps`` no container may wait. There is one exception: where production
+        placed all containers, a few that wait on all nodes may wait on fewer nodes, too.
     scale : float
         The factor by which containers are multiplied.
     repeats : int, optional
@@ -268,8 +269,8 @@ def shrink_cluster(
         for no other policy.
     survive : bool
         Whether all limits also have to hold when any one zone is lost. It is lost at the first
-        judged step, and its containers are placed anew. Use that no container explains continues on
-        the nodes that stay.
+        step that measures count, and its containers are placed anew. The part of its nodes' use
+        that belongs to no container continues on the nodes that stay.
     rivals : sequence of Entrant, optional
         Policies that get rows only if they may need fewer nodes than the first of ``policies``; see
         ``tracekit.answer.fewest.searches``.

@@ -51,7 +51,8 @@ class Trials:
     Parameters
     ----------
     replay_on : function(order, staying, lost) -> Replayed
-        Replays.
+        Replays one order of arrival on the nodes with the indices ``staying``, after the loss of
+        the zone ``lost``; see ``ReplayOn``.
     orders : sequence of int
         The numbers of the orders of arrival, in each of which the limits have to hold.
     beside : int
@@ -83,7 +84,13 @@ class Trials:
         return [] if not self.survive else [name for name, _ in zones_among(self.load, staying)]
 
     def replayed(self, order: int, staying: IntArray, lost: str = "") -> Replayed:
-        """Return the replay in one order on the nodes with these indices, less the lost zone."""
+        """Return the replay in one order of arrival on the nodes with the indices ``staying``.
+
+        Parameters
+        ----------
+        lost : str
+            A zone that is lost during the replay; empty for none.
+        """
         stay = np.sort(staying)
         key = order, stay.tobytes(), lost
         if key not in self._replayed:
@@ -96,12 +103,15 @@ class Trials:
         self._at_once(lambda staying: self.replayed(order, staying), sets)
 
     def trial(self, order: int, staying: IntArray) -> Trial:
-        """Return the trial on one set of nodes, with lost zones, and note it for ``seen``."""
+        """Return the replay of one order on the nodes ``staying``, judged by all limits.
+
+        Lost zones are included if one has to be survived. ``seen`` returns the trial later.
+        """
         self._seen[order, np.sort(staying).tobytes()] = None
         return self._judged(order, staying)
 
     def judged_without_zone(self, order: int, staying: IntArray, lost: str = "") -> Trial:
-        """Return the trial of one replay, without the zone ``lost`` (empty: no zone is lost)."""
+        """Return one replay, judged by the limits, after the loss of a zone (empty: none)."""
         base, row = self.base(order), self.replayed(order, staying, lost).row
         if lost in self.bound:  # these containers may wait
             less = self.bound[lost].containers, self.bound[lost].container_steps
@@ -176,7 +186,7 @@ class Trials:
         return self.replayed(order, np.arange(self.load.nodes.count)).row
 
     def seen(self, place: IntArray) -> tuple[Trial, ...]:
-        """Return the noted trials on the first nodes of ``place``, those on most nodes first."""
+        """Return the trials asked for so far on the first n nodes of ``place``, largest n first."""
         trials = []
         for order, key in tuple(self._seen):
             stay = np.frombuffer(key, np.int64)
@@ -272,7 +282,11 @@ def frame_of(case: str, policy: str, zones: Sequence[LostZone]) -> pl.DataFrame:
 def zones_on(
     frames: Mapping[str, pl.DataFrame], policy: str, *, as_production: bool
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Return a study's rows on lost zones: of the whole cluster, and of the nodes that stay."""
+    """Return a study's rows on lost zones: of the whole cluster, and of the nodes that stay.
+
+    The latter are those of a policy. With ``as_production`` they are of the search in which nodes
+    may be above the ceiling as often as in production.
+    """
     every = frames.get("zones", pl.DataFrame(schema={"case": pl.String, "policy": pl.String}))
     after = frames.get("zones_as_production", every.clear()) if as_production else every
     return every.filter(case=TODAY), after.filter(case=KEPT, policy=policy)

@@ -34,7 +34,19 @@ TURNED: tuple[Stands, ...] = ("barred", "another policy")
 
 
 def stands(usual: Choice, here: Choice) -> Stands:
-    """Return whether a policy that is recommended as ``usual`` is still recommended ``here``."""
+    """Return what a change of an assumption does to the recommendation of a policy.
+
+    Parameters
+    ----------
+    usual, here : Choice
+        The policy that is recommended without the change, and the one that is with it.
+
+    Returns
+    -------
+    Stands
+        ``same``; ``barred`` if the usual policy may not be recommended here; ``another policy``; or
+        ``undecided`` if there are too few orders of arrival or no policy is recommended.
+    """
     if "few_orders" in (usual.because, here.because) or not (usual.policy and here.policy):
         return "undecided"
     if usual.policy in {one.policy for one in here.barred}:
@@ -150,7 +162,19 @@ def moved_by(
     problems: Mapping[str, str],
     unchanged: Sequence[str] = (),
 ) -> pl.DataFrame:
-    """Return a row for each change: its effect on recommendation and ranks, the largest first."""
+    """Return a row for each change: its effect on recommendation and ranks, the largest first.
+
+    Parameters
+    ----------
+    ranks : DataFrame
+        The frame that ``ranked`` returns.
+    choices : mapping of str to Choice
+        The recommendation under each change, and without a change.
+    problems : mapping of str to str
+        The error of each change that could not be replayed.
+    unchanged : sequence of str
+        Changes that leave the workload as it is.
+    """
     usual = choices[BASE]
     base = dict(ranks.filter(change=BASE).select("policy", "rank").drop_nulls().rows())
     rows: list[dict[str, Any]] = []
@@ -232,12 +256,18 @@ def facts_of_changes(study: Study) -> Iterator[Fact]:
 
 @dataclass(frozen=True)
 class PolicyReplays:
-    """The result of ``Orders``: a row for each order of arrival, and a hash of the placements.
+    """The replays of one policy under one change of an assumption; a task ``Orders`` returns it.
 
     Parameters
     ----------
+    rows : list of dict
+        The measures in each order of arrival.
+    digest : str
+        A hash of the placements.
     about : dict
         The entries of a run's manifest that a decision reads.
+    used_by : str
+        Who uses the policy: ``scheduler``, ``paper`` or ``yardstick``.
     """
 
     rows: list[dict[str, Any]]
@@ -248,7 +278,7 @@ class PolicyReplays:
 
 @dataclass(frozen=True)
 class Unchanged:
-    """The result of ``Orders`` if the change leaves the workload as it is: nothing is replayed."""
+    """The mark that a change leaves the workload as it is, so that ``Orders`` replays nothing."""
 
 
 @dataclass(frozen=True)

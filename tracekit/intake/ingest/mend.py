@@ -54,11 +54,13 @@ def stored_entry(manifest: Manifest, file: TraceFile) -> SourceEntry | None:
 def facts(
     files: Sequence[TraceFile], store: Store, folder: Path, release: str
 ) -> tuple[tuple[str, Path], ...]:
-    """Write the stored rows that files of one source are compared with. Return (table, path) pairs.
+    """Write the stored rows that new files are compared with, and return (table, path) pairs.
 
     Parameters
     ----------
     files : all files that are ingested together
+    folder : the folder to write to
+    release : the name of the source of the new files
     """
     stored = stored_rows(store, folder, release)
     if release != OWN:
@@ -199,9 +201,14 @@ Known = Callable[[TraceFile], SourceEntry | None]
 def file_to_reingest(
     files: Sequence[TraceFile], manifest: Manifest, entry_of: Known
 ) -> TraceFile | None:
-    """Return the first new file that lists nodes or containers again; None without one.
+    """Return the first new file that lists nodes or containers of a stored source again, or None.
 
-    Read together with the stored files, it shows which nodes and containers are gone.
+    Such a file must be read together with the stored files: which nodes and containers are gone
+    shows only when the lists are compared.
+
+    Parameters
+    ----------
+    entry_of : returns the store's entry of a file with the same bytes, or None
 
     Raises
     ------

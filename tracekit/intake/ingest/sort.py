@@ -43,7 +43,10 @@ Inside = list[Int32Array] | None
 
 
 class Walk:
-    """A reader of one file's staged rows in chunks; it computes their words, see ``Packing``."""
+    """A reader of one file's staged rows in chunks.
+
+    It packs the sort key of each row into 64-bit words; see ``Packing``.
+    """
 
     def __init__(self, staged: Columns, keys: StoredKeys, table: Table) -> None:
         self.rows = staged.rows
@@ -68,7 +71,7 @@ class Walk:
         return pack(self._order, ranges)
 
     def edges(self, packing: Packing, most_rows: int) -> list[np.uint64]:
-        """Return the bounds, as first words, between ranges of about ``most_rows`` rows."""
+        """Return first words that split the rows into ranges of about ``most_rows`` rows each."""
         ranges = -(-self.rows // most_rows)
         if ranges == 1:
             return []
@@ -83,8 +86,8 @@ class Walk:
     ) -> tuple[Inside, UInt64Array]:
         """Return the rows whose first word is in ``[first, last)``, and these words, shape (rows,).
 
-        The rows are positions in each chunk; None if the range has all rows. None as an edge means
-        that the range has no limit on that side.
+        The rows are given as positions in each chunk; None stands for all rows. If ``first`` or
+        ``last`` is None, the range has no limit on that side.
         """
         chunks = (self._first_word(packing, start, stop) for start, stop in self._chunks())
         if first is None and last is None:
@@ -98,7 +101,7 @@ class Walk:
         return places, np.concatenate(words)
 
     def column(self, name: str, inside: Inside) -> NDArray[Any]:
-        """Return a column of the rows in a range, shape (rows,); names are the file's own keys."""
+        """Return a column of the rows in a range, shape (rows,); names are the file's keys."""
         if inside is None:
             return self._staged.read(name, 0, self.rows)
         chunks = zip(inside, self._chunks(), strict=True)

@@ -143,9 +143,9 @@ _ROOM = 1 << 16
 
 
 class RejectsWriter:
-    """A writer of rejects to a Parquet file, which is made with the first reject.
+    """A writer of rejects, the rows that could not be read, to a Parquet file.
 
-    ``close`` must be called at the end.
+    The file is made with the first reject. ``close`` must be called at the end.
     """
 
     def __init__(self, path: Path, source_file: str) -> None:
@@ -176,7 +176,10 @@ class RejectsWriter:
             self._out.close()
 
     def defects(self) -> Iterator[Defect]:
-        """Yield a defect for each column and kind, with its first line and that line's reason."""
+        """Yield a defect for each column and kind of reject: the number of rows and an example.
+
+        The example is the first line with it, and the reason there.
+        """
         for (column, kind), (rows, (line, reason)) in sorted(self._kinds.items()):
             yield Defect(
                 defect=kind,

@@ -36,7 +36,10 @@ class Digit:
 
 @dataclass(frozen=True)
 class Packing:
-    """How the columns of a sort key are packed into a row's 64-bit words, the highest first."""
+    """How the columns of a sort key are packed into 64-bit words of a row.
+
+    The column that sorts first has the highest bits of the first word.
+    """
 
     digits: tuple[Digit, ...]
     words: int

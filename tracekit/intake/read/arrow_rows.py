@@ -132,7 +132,10 @@ class Layout:
 
 
 def layout_of(match: Match) -> Layout:
-    """Return the layout of a recognised header; each measure of a wide table is a column."""
+    """Return the layout of a recognised header.
+
+    A wide table has a column for each measure; each of these is a column of the layout.
+    """
     table = table_of(match)
     spread = match.format.unpivot
     if spread is None:
@@ -144,14 +147,15 @@ def layout_of(match: Match) -> Layout:
 
 
 def table_of(match: Match) -> Table:
-    """Return the base table to which a recognised header belongs."""
+    """Return the table of tracekit's stores to which rows under a recognised header belong."""
     return all_tables()[match.format.table]
 
 
 def unpivot(rows: CodedRows, match: Match, keys: Keys) -> CodedRows:
-    """Return the rows of the base table; in a wide file each measure of a line gives one row.
+    """Return the rows in the form of the stored table, which has one measure in a row.
 
-    Rows of other files are unchanged. The measures of a line keep the order of the header.
+    If the file is wide, each measure of a line becomes a row, in the order of the header. Rows of
+    other files are unchanged.
     """
     spread = match.format.unpivot
     return rows if spread is None else _spread(rows, match, spread, keys)
@@ -281,7 +285,7 @@ _AMOUNTS = ("amount", "request", "limit")
 
 
 def usual_maximum() -> float:
-    """Return the largest usual value of a fraction, which column ``cpu_fraction`` states."""
+    """Return the value above which a fraction is unusual, as column ``cpu_fraction`` states it."""
     columns = {one.name: one for one in all_tables()["node_usage"].columns}
     usual = columns["cpu_fraction"].usual_maximum
     assert usual is not None  # noqa: S101 - the table states it

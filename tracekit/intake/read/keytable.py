@@ -169,10 +169,11 @@ def find(
     size: int,
     code: np.uint64,
 ) -> int:
-    """Return the id with this text and hash, or -1 if there is none.
+    """Return the id of a text, or -1 if the table does not have it.
 
-    ``code`` is the hash, which depends on the kind too; the text is ``size`` bytes from ``start``
-    on. Passing the whole table would cost more than the search.
+    The arguments up to ``id_text`` are fields of the ``KeyTable``, as passing the whole table would
+    cost more than the search. The text is ``size`` bytes of ``text`` from ``start`` on. ``code`` is
+    the hash of this text and of its kind.
     """
     mask = slots.size - 1
     at = np.int64(code) & mask
