@@ -91,7 +91,7 @@ def _unknown(what: str, name: str, types: Sequence[str]) -> TracekitError:
 
 
 def read_prices(text: str) -> Prices:
-    """Return the prices that a text states, and the prices in the tables that the text names.
+    """Return the prices in a text such as ``m6i.4xlarge=0.768,prices.csv``, and in its tables.
 
     Raises
     ------

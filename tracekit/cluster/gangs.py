@@ -168,7 +168,7 @@ def _at(value: Any, order: IntArray) -> Any:
 
 
 def runs(gang: IntArray) -> list[tuple[int, int]]:
-    """Return the runs of equal values in ``gang``: the first position, and one past the last."""
+    """Return each run of equal values in ``gang`` as its first position, and one past its last."""
     cuts = np.flatnonzero(np.diff(gang)) + 1
     edges = [0, *cuts.tolist(), len(gang)]
     return [(start, end) for start, end in itertools.pairwise(edges) if end > start]

@@ -219,7 +219,7 @@ class Given:
 class Ingested:
     """The store of a workload, with the settings of its replay.
 
-    ``drawn`` has the parameters of a made-up workload; it is None for files.
+    ``drawn`` has the parameters of a made-up workload; it is None for a workload read from files.
     """
 
     store: Store

@@ -120,8 +120,8 @@ def _parts(capacity: IntArray, own: FloatArray | IntArray) -> FloatArray:
 def beside_daemons(load: Workload) -> Workload:
     """Return the workload with reserved room and background use in place of daemons.
 
-    The request of a daemon that is always there is reserved on its node, for each limited resource.
-    The use of daemons becomes background.
+    The request of a daemon that is always there is reserved on its node, for each resource that the
+    node limits. The use of daemons becomes background, which is use outside of containers.
     """
     without_daemons = _without_daemons_of(load, np.full(load.nodes.count + 1, -1, dtype=np.int64))
     if without_daemons is load:
@@ -200,8 +200,8 @@ def barred_by(load: Workload) -> tuple[str, ...] | None:
     Returns
     -------
     tuple of str, shape (nodes,), optional
-        Names of budgets with commas between them; empty if none bars the node. None if no
-        container is under a budget, or if the node of such a container is not recorded.
+        Names of budgets with commas between them; empty if none bars the node. None if no running
+        container whose node is recorded is under a budget.
     """
     if load.rules.budgets is None:
         return None
@@ -304,7 +304,10 @@ def check_feasible(workload: Workload) -> None:
 
 
 def too_large(workload: Workload) -> str | None:
-    """Return a clause about containers that fit on no node, or None if each fits on some."""
+    """Return a text on the first container that fits on no node, or None if each fits on some.
+
+    It says how much the container requests, and how much the largest node has.
+    """
     large = workload.too_large()
     if not len(large):
         return None

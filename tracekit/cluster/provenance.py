@@ -118,7 +118,9 @@ def unpriced_remark(prices: FloatArray | None) -> tuple[Fact, ...]:
 def further_rests_on(
     used: Sequence[str], lacking: Sequence[int], containers: int
 ) -> dict[str, str]:
-    """Return the origin of the use of these resources.
+    """Return the origin of the use of the resources in ``used``, which are not CPU or memory.
+
+    The use that is recorded and the use that is assumed are entries of their own.
 
     Parameters
     ----------

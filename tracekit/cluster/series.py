@@ -46,7 +46,11 @@ Gaps = pl.DataFrame
 
 
 def infer_step_ms(frame: pl.DataFrame, entity: str) -> int | None:
-    """Return the commonest positive gap between an entity's times, as ``commonest`` defines it."""
+    """Return the commonest positive gap in milliseconds between an entity's times.
+
+    ``entity`` names the column with the entity's key. The result is None if there are too few gaps;
+    see ``commonest``.
+    """
     return commonest(gaps_of(frame, entity), frame[entity].n_unique())
 
 

@@ -77,7 +77,10 @@ def check_times(
 def check_per_container(
     containers: int, nodes: int, pinned: IntArray | None, lengths: Mapping[str, int]
 ) -> None:
-    """Raise TracekitError for a length other than ``containers``, or a pin to an unknown node."""
+    """Raise TracekitError for a wrong length of a field, or a pin to an unknown node.
+
+    ``lengths`` has the length of each field that needs one entry for every container.
+    """
     for name, length in lengths.items():
         if length != containers:
             raise TracekitError(f"{name} has {length} entries, expected {containers}")
@@ -235,7 +238,7 @@ class Workload:
         )
 
     def present_but_daemons(self, step: int) -> BoolArray:
-        """Return which containers but daemons exist at a sampling step, shape (containers,)."""
+        """Return which containers exist at a step, daemons aside, shape (containers,)."""
         return self.present(step) & ~self.daemons
 
 

@@ -51,7 +51,7 @@ class Lives:
     exchangeable : bool, shape (containers,)
         Whether the container may swap its assumed time of arrival with others.
     settled_ms : int
-        The time by which all containers in ``at_start`` have arrived, as they may do over a span.
+        The time by which all containers in ``at_start`` have arrived, at once or over a span.
     over : int
         Number of containers left out because they departed before the beginning.
     assumed : bool

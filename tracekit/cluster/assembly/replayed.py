@@ -207,8 +207,9 @@ class Replayed:
     rows : DataFrame
         The row of each container in the table ``container``.
     where, recorded : int64, shape (containers,)
-        The node that each container ran on, -1 where it is not known. ``recorded`` is -1 everywhere
-        if the nodes of most containers are not known.
+        The node that each container ran on, -1 where it is not known. If the nodes of most
+        containers are not known, ``recorded`` is -1 for all, because production cannot be compared
+        then.
     request : int64, shape (containers, resources)
     gated : int
         Number of containers left out because no scheduler may place them yet.

@@ -165,8 +165,10 @@ def sampled(
 
     Returns
     -------
-    float32, shape (2, steps, ids with samples); bool, shape (ids,)
+    float32, shape (2, steps, ids with samples)
         NaN where a step has no sample.
+    bool, shape (ids,)
+        Whether any sample of the id is recorded.
     """
     column = positions_of(store, recorded, ids)
     spoken = np.zeros(len(ids), dtype=np.bool_)

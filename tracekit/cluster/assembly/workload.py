@@ -90,7 +90,10 @@ def control_plane_of(nodes: pl.DataFrame) -> BoolArray | None:
 
 
 def cordoned_of(nodes: pl.DataFrame, rows: pl.DataFrame) -> BoolArray | None:
-    """Return which nodes are cordoned at the end of the record, or None if no node is."""
+    """Return which nodes are cordoned at the end of the record, or None if no node is.
+
+    ``rows`` is the table ``node``, which says so.
+    """
     is_cordoned = nodes["node"].is_in(cordoned(rows)["node"].implode()).to_numpy()
     return is_cordoned if is_cordoned.any() else None
 

@@ -70,7 +70,8 @@ class Allowed(Constraint):
     def why(self, index: int, nodes: int) -> dict[Reason, BoolArray]:
         """Return each reason that closes nodes to a container, with the mask of these nodes.
 
-        Without ``reasons`` the one reason is the name of the constraint.
+        ``nodes`` is the number of nodes. If the constraint has no ``reasons``, the name of the
+        constraint is the only reason.
         """
         return self.reasons.closed(index) if self.reasons else super().why(index, nodes)
 

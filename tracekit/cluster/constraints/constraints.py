@@ -47,7 +47,7 @@ class Constraints:
         return Constraints(parts=tuple(part.on(nodes) for part in self.parts))
 
     def without(self, lifted: frozenset[str]) -> Constraints | None:
-        """Return the constraints but those whose labels are in ``lifted``, or None if none is left.
+        """Return the constraints whose labels are not in ``lifted``, or None if none is left.
 
         The constraint on NUMA cells always stays.
         """
@@ -85,7 +85,10 @@ class Constraints:
         return np.asarray(waiting) if waiting.any() else None
 
     def facts(self) -> dict[str, int]:
-        """Return the number of containers that each constraint concerns."""
+        """Return the number of containers that each constraint concerns.
+
+        A key is made of the constraint's name, such as ``constraint_taints``.
+        """
         return {
             f"constraint_{part.name}".replace(" ", "_"): int(part.about.sum())
             for part in self.parts

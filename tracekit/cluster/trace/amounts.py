@@ -129,7 +129,8 @@ def with_network_and_disk(
     """Return the workload with requests of network and disk, and capacities of nodes for them.
 
     A container requests its mean call rate times ``kbit_per_call``, and a constant amount of disk.
-    If no rate is recorded, the network is left out. A resource that is recorded is not modelled.
+    If no call rate is recorded, the network is left out. A resource that the workload already has
+    stays as it is.
     """
     scale = load.nodes.capacity[:, 0] / (assumptions.node_cpu_cores * MILLI_PER_CORE)
     requested = {DISK: np.full(load.containers.count, float(assumptions.request_disk_bytes))}
