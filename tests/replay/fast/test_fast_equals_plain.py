@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from pathlib import Path
 
 import numpy as np
@@ -222,6 +223,21 @@ def test_many_containers_of_one_shape_are_placed_in_one_go_as_one_by_one(policy:
     rows: list[Row] = [(0, 9000, 5, 5, 0)] * (3 * WORTHWHILE)
     load = workload([(60, 60), (40, 50), (70, 30), (50, 50), (20, 90)], rows, steps=STEPS)
     check_same(load, f"{policy}[tie=first]")
+
+
+@pytest.mark.parametrize("placer", [PlainPlacer, fast_placer])
+def test_the_time_of_a_decision_is_that_of_its_batch_over_its_containers(
+    placer: MakePlacer,
+) -> None:
+    """Between two readings of this clock lies one second."""
+    seconds = itertools.count()
+    load = workload([(60, 60)] * 4, [(900 * (at // 3), 9000, 5, 5) for at in range(9)], steps=STEPS)
+    rng = np.random.default_rng(3)
+    engine = Engine(
+        load, parse_policy("first_fit"), rng, placer=placer, clock=lambda: next(seconds)
+    )
+    latencies = engine.run().latencies_s
+    assert latencies == pytest.approx([1.0 if placer is PlainPlacer else 1 / 3] * 9)
 
 
 @pytest.mark.parametrize("policy", ["load_variation_risk_balancing", "low_risk_overcommitment"])
