@@ -10,7 +10,7 @@ from hypothesis import strategies as some
 from sizing_support import GOLDEN
 
 from tracekit.sizing.agent.network import LEAST, Memory
-from tracekit.sizing.agent.train import Backdater, double_target, handed_back
+from tracekit.sizing.agent.train import RewardCredit, credited_reward, double_target
 from tracekit.sizing.weights import bounds, explore, greedy
 
 
@@ -49,10 +49,10 @@ def test_exploring_counts_each_decision_before_the_next() -> None:
 def test_rewards_handed_back() -> None:
     case = GOLDEN["ddqn.discount"]
     for (reward, now, then), expected in zip(case["input"]["cases"], case["expected"], strict=True):
-        handed = handed_back(np.array([reward]), now - then, "root", 0.9)
+        handed = credited_reward(np.array([reward]), now - then, "root", 0.9)
         assert handed[0] == pytest.approx(expected)
-    assert handed_back(np.array([2.0]), 2, "gamma", 0.9)[0] == pytest.approx(1.62)
-    assert handed_back(np.array([2.0]), 2, "off", 0.9)[0] == 0
+    assert credited_reward(np.array([2.0]), 2, "gamma", 0.9)[0] == pytest.approx(1.62)
+    assert credited_reward(np.array([2.0]), 2, "off", 0.9)[0] == 0
 
 
 def memory_with(count: int, capacity: int = 8) -> Memory:
@@ -65,7 +65,7 @@ def memory_with(count: int, capacity: int = 8) -> Memory:
 
 
 def test_a_reward_reaches_the_three_decisions_before() -> None:
-    memory, back = memory_with(5), Backdater(1, "root", 0.9, 3)
+    memory, back = memory_with(5), RewardCredit(1, "root", 0.9, 3)
     for at, reward in enumerate([0.0, 0.0, 0.0, 0.0, 8.0]):
         memory.rewards[at] = reward
         back.add(memory, np.array([0]), np.array([at]), np.array([reward]))

@@ -20,7 +20,7 @@ from tracekit.store.views import ids_of, read
 _SAYS_SO = "kubernetes"
 
 
-def says_so(store: Store) -> bool:
+def lists_every_pod(store: Store) -> bool:
     """Return whether lists of Kubernetes in the store say of every container if it has a node."""
     return any(entry.release == _SAYS_SO for entry in store.manifest.parts("container"))
 
@@ -42,7 +42,7 @@ def never_ran(store: Store) -> pl.DataFrame:
     """
     rows = read(store, "container").sort("time_ms", "position", maintain_order=True)
     lasting = rows.unique("container", keep="last", maintain_order=True)
-    return lasting.filter(waits() & says_so(store))
+    return lasting.filter(waits() & lists_every_pod(store))
 
 
 def facts(store: Store) -> Iterator[Fact]:
@@ -148,7 +148,7 @@ def silent(store: Store, nodes: pl.DataFrame) -> pl.DataFrame:
     kubectl lists every pod, so there a node without a pod is empty, and no node is returned.
     """
     own = without_use(store, nodes)
-    if says_so(store) or not own.height:
+    if lists_every_pod(store) or not own.height:
         return own.clear()
     return own.filter(~pl.col("node").is_in(_named(store, _RAN).implode()))
 

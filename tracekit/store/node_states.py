@@ -6,7 +6,7 @@ import polars as pl
 
 from tracekit.base.units import EPOCH_FROM_MS
 from tracekit.store.folder import Store
-from tracekit.store.stored_rows import PRICE, followed, held
+from tracekit.store.stored_rows import PRICE, followed, with_last_values
 from tracekit.store.tables import UNREADY_TAINTS
 
 #: The tables of use: of containers, then of nodes.
@@ -95,7 +95,7 @@ def absences(rows: pl.DataFrame) -> pl.DataFrame:
 
 def _turns(rows: pl.DataFrame) -> pl.DataFrame:
     """The rows with which nodes come or leave, in order of time."""
-    ordered = held(rows).with_columns(_HERE.alias("here"))
+    ordered = with_last_values(rows).with_columns(_HERE.alias("here"))
     before = pl.col("here").shift(1).over("node")
     return ordered.filter(before.is_null() | (pl.col("here") != before)).drop("here")
 
@@ -114,7 +114,7 @@ def resized(rows: pl.DataFrame, begins_ms: int | None) -> list[str]:
 
 def repriced(rows: pl.DataFrame, begins_ms: int | None) -> list[str]:
     """Return names of nodes with a price since the start that differs from the last price."""
-    every = held(rows)
+    every = with_last_values(rows)
     start = _at(every, begins_ms, "node").select("node", start_ms=_MS)
     both = every.join(start, on="node").join(_prices(rows).rename({PRICE: "last"}), on="node")
     other = both.filter((pl.col(_MS) >= pl.col("start_ms")) & (pl.col(PRICE) != pl.col("last")))
@@ -199,7 +199,7 @@ def without_size(nodes: pl.DataFrame, capacity: pl.DataFrame) -> pl.DataFrame:
 
 def _last(rows: pl.DataFrame) -> pl.DataFrame:
     """The last row of each node."""
-    return held(rows).unique("node", keep="last", maintain_order=True)
+    return with_last_values(rows).unique("node", keep="last", maintain_order=True)
 
 
 def first_rows(rows: pl.DataFrame, *keys: str) -> pl.DataFrame:

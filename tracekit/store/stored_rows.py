@@ -57,10 +57,10 @@ def _counter_ends(store: Store, folder: Path) -> tuple[tuple[str, Path], ...]:
     if not entries:
         return ()
     parts = [(str(store.path / part_path(_ENDS, one.part)), one.time_max_ms) for one in entries]
-    return (set_down(folder, _ENDS, parts),)
+    return (write_staged_json(folder, _ENDS, parts),)
 
 
-def set_down(folder: Path, name: str, some: Sequence[object]) -> tuple[str, Path]:
+def write_staged_json(folder: Path, name: str, some: Sequence[object]) -> tuple[str, Path]:
     """Write rows as JSON to the staging folder ``.staging/own``. Return the name and the path."""
     path = folder / STAGING / "own" / f"{name}.json"
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -95,7 +95,7 @@ def rows_of(store: Store, table: str) -> pl.DataFrame:
     marked = rows.with_columns(pl.concat(files).alias(FILE), pl.concat(others).alias(FOREIGN))
     if table != "node":
         return marked
-    last = held(marked.filter(FOREIGN)).unique("node", keep="last", maintain_order=True)
+    last = with_last_values(marked.filter(FOREIGN)).unique("node", keep="last", maintain_order=True)
     return pl.concat([marked.filter(~pl.col(FOREIGN)), last.select(marked.columns)])
 
 
@@ -148,7 +148,7 @@ _MS, _LABELS = "time_ms", "labels"
 _TELLING = ("state", "taints")
 
 
-def held(rows: pl.DataFrame) -> pl.DataFrame:
+def with_last_values(rows: pl.DataFrame) -> pl.DataFrame:
     """Return rows of the table ``node`` by time, with the last stated value of each field so far.
 
     There is one row for each node and time. If two files state a field for the same time, the value
@@ -211,6 +211,6 @@ def followed(rows: pl.DataFrame, resources: pl.DataFrame) -> pl.DataFrame:
     dated = showing.filter(pl.col(_MS) >= EPOCH_FROM_MS)
     telling = pl.concat([dated, showing.join(dated, on="node", how="anti")])
     first = telling.group_by("node").agg(pl.col(_MS).min().alias("first_ms"))
-    every = held(rows).join(first, on="node", how="left", maintain_order="left")
+    every = with_last_values(rows).join(first, on="node", how="left", maintain_order="left")
     later = pl.col("first_ms").is_null() | (pl.col(_MS) >= pl.col("first_ms"))
     return every.filter(later).drop("first_ms")

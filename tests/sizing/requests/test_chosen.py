@@ -37,7 +37,7 @@ from tracekit.sizing.policies import (
     parse_sizing_policies,
     parse_sizing_policy,
 )
-from tracekit.sizing.requests.judge import KEPT, judged, spared
+from tracekit.sizing.requests.judge import KEPT, judged, without_risky_cuts
 from tracekit.sizing.requests.rows import amount, frame_of, growing, grown, growth_of
 from tracekit.sizing.requests.study import (
     POLICIES,
@@ -244,7 +244,7 @@ def test_a_lower_request_that_is_exceeded_too_often_is_not_recommended(
 ) -> None:
     use = rising()
     given: FloatArray = np.full((3, 2), (request_cores, 1.5e9))
-    result = spared(given, use, np.full((3, 2), (2.0, 2e9)), 0.05)
+    result = without_risky_cuts(given, use, np.full((3, 2), (2.0, 2e9)), 0.05)
     assert result.staying.tolist() == [[kept_rows, False], [False, False], [False, False]]
     assert np.isnan(result.request).tolist() == result.staying.tolist()
     again = judged(use, result.request)
@@ -252,11 +252,13 @@ def test_a_lower_request_that_is_exceeded_too_often_is_not_recommended(
         assert (getattr(result.judgement, name) == getattr(again, name)).all()
     exceeded = judged(use, given)
     share = float(exceeded.above.sum(axis=0)[0, 0] / exceeded.steps.sum(axis=0)[0, 0])
-    assert not spared(given, use, np.full((3, 2), (2.0, 2e9)), share).staying.any()
+    assert not without_risky_cuts(given, use, np.full((3, 2), (2.0, 2e9)), share).staying.any()
 
 
 def test_who_has_no_request_gets_the_first_one_though_it_is_exceeded() -> None:
-    result = spared(np.full((3, 2), (1.15, 1.5e9)), rising(), np.full((3, 2), np.nan), 0.05)
+    result = without_risky_cuts(
+        np.full((3, 2), (1.15, 1.5e9)), rising(), np.full((3, 2), np.nan), 0.05
+    )
     assert not result.staying.any()
 
 

@@ -46,9 +46,9 @@ def without_waiting(
     waiting = rows.select(waits()).to_series().to_numpy()
     if not waiting.any():
         return life, (), False
-    says_so = never_ran.says_so(store)
-    if not _left_out(float(waiting.mean()), assumptions, says_so=says_so):
-        return life, (), says_so
+    lists_every_pod = never_ran.lists_every_pod(store)
+    if not _left_out(float(waiting.mean()), assumptions, lists_every_pod=lists_every_pod):
+        return life, (), lists_every_pod
     waited = never_ran.waiting_fact("waiting_left_out", rows.filter(waiting), sizes.requests)
     return life.taken(np.flatnonzero(~waiting)), (waited,), False
 
@@ -68,10 +68,10 @@ def to_place_remark(rows: pl.DataFrame, requests: pl.DataFrame) -> tuple[Fact, .
     return (never_ran.waiting_fact("waiting_placed", rows, requests),) if rows.height else ()
 
 
-def _left_out(share: float, assumptions: SizedAssumptions, *, says_so: bool) -> bool:
+def _left_out(share: float, assumptions: SizedAssumptions, *, lists_every_pod: bool) -> bool:
     if assumptions.waiting != "auto":
         return assumptions.waiting == "leave_out"
-    return says_so and assumptions.start == "empty" and share < _MANY
+    return lists_every_pod and assumptions.start == "empty" and share < _MANY
 
 
 def without_lacking(
@@ -88,7 +88,7 @@ def without_lacking(
     Lives, tuple of (int, str)
         Of each container left out, the row in ``sizes.containers`` and the resource.
     """
-    if not never_ran.says_so(store) or not sizes.nodes.height:
+    if not never_ran.lists_every_pod(store) or not sizes.nodes.height:
         return life, ()
     have = sizes.capacity.filter(pl.col("amount") > 0).select("resource").unique()
     missing = sizes.requests.filter(pl.col("request") > 0).join(have, on="resource", how="anti")

@@ -34,7 +34,7 @@ from tracekit.store.folder import (
     rejects_path,
     write_manifest,
 )
-from tracekit.store.stored_rows import OWN, TAKEN, set_down, stored_rows
+from tracekit.store.stored_rows import OWN, TAKEN, stored_rows, write_staged_json
 from tracekit.store.tables import all_tables
 
 #: Kinds of a user's own files that list containers; a stored list of containers stays valid.
@@ -73,7 +73,7 @@ def facts(
         and file.match.file.word in _LISTS
         and stored_entry(store.manifest, file) is not None
     ]
-    return (*stored, set_down(folder, TAKEN, taken))
+    return (*stored, write_staged_json(folder, TAKEN, taken))
 
 
 def mend(

@@ -28,7 +28,7 @@ from tracekit.policy.rebalance._evictor import (
     Texts,
     node_requirements,
 )
-from tracekit.policy.rebalance._turn import Cycle, Limits, OfCycle, Plugin, Turn
+from tracekit.policy.rebalance._turn import Cycle, Limits, OfCycle, Plugin, PluginRun
 from tracekit.policy.view.snapshot import Snapshot
 
 #: With fewer ready nodes the descheduler does nothing.
@@ -75,7 +75,7 @@ class Descheduler(OfCycle):
             for part in self.parts:
                 if part.balances == balances:
                     name = type(part.plugin).__name__
-                    part.plugin.run(Turn(cycle, part.evictor, name, part.scope))
+                    part.plugin.run(PluginRun(cycle, part.evictor, name, part.scope))
             cycle.settle()
         return cycle
 

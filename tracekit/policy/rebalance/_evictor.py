@@ -66,7 +66,7 @@ class Evictor:
     keeps_marked: bool = False
     nodes: tuple[Requirement, ...] = ()
 
-    def spares(self, pod: PodRecord) -> str:
+    def protection_of(self, pod: PodRecord) -> str:
         """Return the protection that keeps a pod from eviction, such as DaemonSetPods; else ''."""
         if "evict" in pod.marks:
             return ""

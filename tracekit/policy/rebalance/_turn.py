@@ -135,7 +135,7 @@ class Cycle:
         )
 
 
-class Turn:
+class PluginRun:
     """The run of one plugin in a cycle, through which the plugin tests and evicts pods.
 
     Attributes
@@ -161,7 +161,9 @@ class Turn:
     def _let_go(self) -> BoolArray:
         """The pods that the evictor lets go, shape (placed,); notes why the others stay."""
         cycle, evictor, codes = self.cycle, self.evictor, {"": 0, "evictorFilter": 1}
-        why = cycle.each(lambda pod: codes.setdefault(evictor.spares(pod), len(codes)), np.int64)
+        why = cycle.each(
+            lambda pod: codes.setdefault(evictor.protection_of(pod), len(codes)), np.int64
+        )
         meets = cycle.pods.wearing(evictor.labels)[cycle.text]
         meets &= cycle.age_ms() >= evictor.least_age_ms
         if evictor.least_replicas > 1:
@@ -281,7 +283,7 @@ class Plugin(OfCycle):
 
     node_fit: NodeFit = False
 
-    def run(self, turn: Turn) -> None:
+    def run(self, turn: PluginRun) -> None:
         """Evict the pods of ``chosen`` in order, as far as they are movable and limits allow."""
         full: set[int] = set()
         for at in self.chosen(turn):
@@ -293,14 +295,14 @@ class Plugin(OfCycle):
             elif refused == "total":
                 return
 
-    def chosen(self, turn: Turn) -> list[int]:
+    def chosen(self, turn: PluginRun) -> list[int]:
         """Return positions of the pods to evict, in order; all are in ``turn.may``."""
         raise NotImplementedError
 
     def cycle(self, snapshot: Snapshot) -> Cycle:
         """Run this plugin alone, with the default evictor, and return the state of the cycle."""
         cycle = Cycle(snapshot, Limits(per_node=getattr(self, "evictor_limit_node", None)))
-        self.run(Turn(cycle, Evictor(node_fit=self.node_fit), type(self).__name__))
+        self.run(PluginRun(cycle, Evictor(node_fit=self.node_fit), type(self).__name__))
         return cycle
 
 

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 from tracekit.base.arrays import BoolArray, FloatArray, IntArray
 from tracekit.base.parameters import About, ParameterError
 from tracekit.cluster.resources import BASE, CPU, PODS, full_name
-from tracekit.policy.rebalance._turn import Cycle, Refusal, Turn
+from tracekit.policy.rebalance._turn import Cycle, PluginRun, Refusal
 from tracekit.policy.view.pods import BEST_EFFORT, BURSTABLE, GUARANTEED
 from tracekit.policy.view.snapshot import Snapshot
 
@@ -296,7 +296,7 @@ UsageSource = Literal["requests", "metrics_server", "prometheus"]
 METRIC = "MetricResource"
 
 
-def view_of(turn: Turn, thresholds: Iterable[str], *, source: UsageSource) -> View:
+def view_of(turn: PluginRun, thresholds: Iterable[str], *, source: UsageSource) -> View:
     """Return the view of a turn: its listed nodes, and all placed containers.
 
     The resources are those of ``thresholds``, cpu, memory and pods, as far as the cluster has them.
@@ -357,7 +357,7 @@ def _amounts(
     return measured, measured_amounts(snapshot)[:, columns]
 
 
-def turns_of(turn: Turn) -> IntArray:
+def turns_of(turn: PluginRun) -> IntArray:
     """Return the rank of each pod in the order of eviction, 0 first, shape (placed,).
 
     The order is by priority, then quality of service, then whether an annotation prefers no
@@ -380,7 +380,7 @@ def turns_of(turn: Turn) -> IntArray:
     return rank
 
 
-def acceptance(turn: Turn, listed: IntArray) -> Acceptance:
+def acceptance(turn: PluginRun, listed: IntArray) -> Acceptance:
     """Return a test whether a pod is movable and tolerates all taints of some destination."""
     pods, text = turn.cycle.pods, turn.cycle.text
     taints = pods.taint_count()

@@ -10,7 +10,7 @@ from tracekit.base.parameters import About, ParameterError
 from tracekit.cluster.resources import BASE, PODS, full_name
 from tracekit.policy.placement import Reads
 from tracekit.policy.rebalance import RebalancePolicy
-from tracekit.policy.rebalance._turn import NodeFit, Plugin, Turn
+from tracekit.policy.rebalance._turn import NodeFit, Plugin, PluginRun
 from tracekit.policy.rebalance._utilization import (
     METRIC,
     UNDERUSED,
@@ -86,7 +86,7 @@ class LowNodeUtilization(Plugin):
                 hint=f"thresholds={METRIC}:20,target_thresholds={METRIC}:50",
             )
 
-    def run(self, turn: Turn) -> None:
+    def run(self, turn: PluginRun) -> None:
         """Evict containers from overused nodes, the node of the highest use first."""
         names = named(self.thresholds)
         self.evict_from(view_of(turn, names, source=self.usage_source))
@@ -169,7 +169,7 @@ class HighNodeUtilization(Plugin):
         super().__post_init__()
         check("thresholds", self.thresholds)
 
-    def run(self, turn: Turn) -> None:
+    def run(self, turn: PluginRun) -> None:
         """Evict containers from underused nodes, the node of the least use first."""
         names, snapshot = named(self.thresholds), turn.cycle.snapshot
         columns = [snapshot.column(name) for name in names]

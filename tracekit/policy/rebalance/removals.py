@@ -11,7 +11,7 @@ from tracekit.base.units import MS_PER_S
 from tracekit.cluster.constraints.labels import CLOSING
 from tracekit.cluster.workload import UNKNOWN
 from tracekit.policy.rebalance._evictor import Texts
-from tracekit.policy.rebalance._turn import Plugin, Turn, by_rank, owned_by, states_of
+from tracekit.policy.rebalance._turn import Plugin, PluginRun, by_rank, owned_by, states_of
 from tracekit.policy.view.pods import PodRecord
 
 
@@ -29,7 +29,7 @@ class RemoveDuplicates(Plugin):
 
     not_owner_kinds: Annotated[Texts, About("Kinds of owners whose containers stay.")] = ()
 
-    def chosen(self, turn: Turn) -> list[int]:
+    def chosen(self, turn: PluginRun) -> list[int]:
         """Return the containers to evict, owner by owner and node by node."""
         priority = turn.cycle.each(lambda pod: pod.priority, np.float64)
         groups: defaultdict[Any, list[int]] = defaultdict(list)
@@ -57,7 +57,7 @@ class RemoveDuplicates(Plugin):
             return None
         return pod.namespace, pod.owners, pod.images
 
-    def _targets(self, turn: Turn, doubled: list[int]) -> int:
+    def _targets(self, turn: PluginRun, doubled: list[int]) -> int:
         """The number of listed nodes open to a duplicate that has two open nodes or more."""
         cycle = turn.cycle
         targets = np.zeros(len(cycle.listed), dtype=np.bool_)
@@ -84,7 +84,7 @@ class RemoveFailedPods(Plugin):
     init_containers: Annotated[bool, About("Whether init containers count, too.")] = False
     not_owner_kinds: Annotated[Texts, About("Kinds of owners whose pods stay.")] = ()
 
-    def chosen(self, turn: Turn) -> list[int]:
+    def chosen(self, turn: PluginRun) -> list[int]:
         """Return the failed pods, node by node."""
         cycle = turn.cycle
         parts = ["containers", *(["init"] if self.init_containers else [])]
@@ -117,7 +117,7 @@ class RemovePodsHavingTooManyRestarts(Plugin):
     init_containers: Annotated[bool, About("Whether init containers count, too.")] = False
     states: Annotated[Texts, About("Running, or reasons why a container waits; none: all.")] = ()
 
-    def chosen(self, turn: Turn) -> list[int]:
+    def chosen(self, turn: PluginRun) -> list[int]:
         """Return the pods to evict, node by node, the most restarts first."""
         cycle = turn.cycle
         parts = ["containers", *(["init"] if self.init_containers else [])]
@@ -154,7 +154,7 @@ class PodLifeTime(Plugin):
     owner_kinds: Annotated[Texts, About("Kinds of owners whose containers may go; none: all.")] = ()
     not_owner_kinds: Annotated[Texts, About("Kinds of owners whose containers stay.")] = ()
 
-    def chosen(self, turn: Turn) -> list[int]:
+    def chosen(self, turn: PluginRun) -> list[int]:
         """Return the containers to evict, the oldest first."""
         cycle, old = turn.cycle, turn.may
         parts = ["containers", *(["init"] if self.init_containers else [])]

@@ -16,7 +16,7 @@ from tracekit.cluster.constraints.labels import CLOSING, Taint
 from tracekit.cluster.workload import UNKNOWN
 from tracekit.policy.placement import Reads
 from tracekit.policy.rebalance._evictor import Texts
-from tracekit.policy.rebalance._turn import Plugin, Turn, by_rank
+from tracekit.policy.rebalance._turn import Plugin, PluginRun, by_rank
 from tracekit.policy.rebalance._utilization import turns_of
 
 
@@ -35,22 +35,22 @@ class RemovePodsViolatingNodeAffinity(Plugin):
     required: Annotated[bool, About("Whether required affinity counts.")] = True
     preferred: Annotated[bool, About("Whether preferred affinity counts.")] = False
 
-    def chosen(self, turn: Turn) -> list[int]:
+    def chosen(self, turn: PluginRun) -> list[int]:
         """Return pods with a violated required affinity, then pods that prefer another node."""
         pods = self._where(turn, self._misplaced) if self.required else []
         pods += self._where(turn, self._better_off) if self.preferred else []
         return list(dict.fromkeys(pods))
 
-    def _where(self, turn: Turn, wrong: Callable[[Turn, int], bool]) -> list[int]:
+    def _where(self, turn: PluginRun, wrong: Callable[[PluginRun, int], bool]) -> list[int]:
         ordered = by_rank(turn.node, np.flatnonzero(turn.may))
         listed = turn.cycle.listed
         return [at for at in ordered if wrong(turn, at) and bool((turn.fits(at) & listed).any())]
 
-    def _misplaced(self, turn: Turn, at: int) -> bool:
+    def _misplaced(self, turn: PluginRun, at: int) -> bool:
         pods, text = turn.cycle.pods, int(turn.cycle.text[at])
         return pods.texts[text].requires and not pods.suits(text)[turn.node[at]]
 
-    def _better_off(self, turn: Turn, at: int) -> bool:
+    def _better_off(self, turn: PluginRun, at: int) -> bool:
         pods, text = turn.cycle.pods, int(turn.cycle.text[at])
         weight = pods.wishes(text)
         return bool(weight[turn.cycle.listed].max(initial=0) > weight[turn.node[at]])
@@ -68,7 +68,7 @@ class RemovePodsViolatingNodeTaints(Plugin):
     taints: Annotated[Texts, About("Taints that count, key or key=value; none: all.")] = ()
     not_taints: Annotated[Texts, About("Taints that do not count, key or key=value.")] = ()
 
-    def chosen(self, turn: Turn) -> list[int]:
+    def chosen(self, turn: PluginRun) -> list[int]:
         """Return the pods to evict, node by node."""
         cycle = turn.cycle
         texts = np.unique(cycle.text)
@@ -98,7 +98,7 @@ class RemovePodsViolatingInterPodAntiAffinity(Plugin):
         " (RemovePodsViolatingInterPodAntiAffinity)"
     )
 
-    def run(self, turn: Turn) -> None:
+    def run(self, turn: PluginRun) -> None:
         """Evict pods one at a time, as each eviction may end violations of other pods."""
         remaining = turn.seen.copy()
         full: set[int] = set()
@@ -114,7 +114,7 @@ class RemovePodsViolatingInterPodAntiAffinity(Plugin):
             elif refused == "total":
                 return
 
-    def _beside(self, turn: Turn, at: int, remaining: BoolArray) -> bool:
+    def _beside(self, turn: PluginRun, at: int, remaining: BoolArray) -> bool:
         """Whether a remaining pod on the node or in the domain violates the pod's anti-affinity."""
         cycle, node = turn.cycle, turn.node
         for rule in cycle.pods.texts[cycle.text[at]].rules:
@@ -176,13 +176,13 @@ class RemovePodsViolatingTopologySpreadConstraint(Plugin):
         bool, About("Evict only pods that fit a node of a domain with fewer pods than the mean.")
     ] = True
 
-    def chosen(self, turn: Turn) -> list[int]:
+    def chosen(self, turn: PluginRun) -> list[int]:
         """Return the containers to evict, constraint by constraint, each once."""
         written = turn.cycle.snapshot.pods is not None
         every = self._own(turn) if written else _of_services(turn)
         return list(dict.fromkeys(at for one in every for at in self._balanced(turn, one)))
 
-    def _own(self, turn: Turn) -> list[_Constraint]:
+    def _own(self, turn: PluginRun) -> list[_Constraint]:
         """The distinct constraints of the pods that the evictor lets go."""
         cycle, distinct, ranked = turn.cycle, {}, _ranked(turn)
         for text in dict.fromkeys(cycle.text[turn.may].tolist()):
@@ -198,7 +198,7 @@ class RemovePodsViolatingTopologySpreadConstraint(Plugin):
                     distinct[key] = self._stated(turn, rule, text, ranked)
         return list(distinct.values())
 
-    def _stated(self, turn: Turn, rule: Rule, text: int, ranked: IntArray) -> _Constraint:
+    def _stated(self, turn: PluginRun, rule: Rule, text: int, ranked: IntArray) -> _Constraint:
         cycle = turn.cycle
         eligible = cycle.listed.copy()
         if rule.selector:
@@ -210,7 +210,7 @@ class RemovePodsViolatingTopologySpreadConstraint(Plugin):
         counts = ranked[cycle.pods.meeting(own)[cycle.text[ranked]]]
         return _Constraint(counts, cycle.pods.domain(rule.by), eligible, rule.skew)
 
-    def _balanced(self, turn: Turn, one: _Constraint) -> list[int]:
+    def _balanced(self, turn: PluginRun, one: _Constraint) -> list[int]:
         """The containers to evict from large domains, until each fits a smaller one."""
         rows = self._rows(turn, one)
         sizes = sorted(map(len, rows.values()))
@@ -238,7 +238,7 @@ class RemovePodsViolatingTopologySpreadConstraint(Plugin):
             order[low] += going
         return evicted
 
-    def _rows(self, turn: Turn, one: _Constraint) -> dict[int, list[int]]:
+    def _rows(self, turn: PluginRun, one: _Constraint) -> dict[int, list[int]]:
         """The counted containers of each domain, in their order."""
         domains = np.unique(one.domain[one.eligible & (one.domain >= 0)])
         rows: dict[int, list[int]] = {domain: [] for domain in domains.tolist()}
@@ -249,7 +249,7 @@ class RemovePodsViolatingTopologySpreadConstraint(Plugin):
         return rows
 
 
-def _ranked(turn: Turn) -> IntArray:
+def _ranked(turn: PluginRun) -> IntArray:
     """The pods that the evictor lets go: pods with a selector first, then by priority."""
     at = np.flatnonzero(turn.may)
     free = ~turn.cycle.each(lambda pod: pod.selects)[at]
@@ -257,7 +257,7 @@ def _ranked(turn: Turn) -> IntArray:
     return np.asarray(at[np.lexsort((priority, free))])
 
 
-def _of_services(turn: Turn) -> list[_Constraint]:
+def _of_services(turn: PluginRun) -> list[_Constraint]:
     """The constraint of each service on zones; no constraint where no node states a zone."""
     domains = turn.cycle.snapshot.domains
     zone = None if domains is None else domains.by("zone")

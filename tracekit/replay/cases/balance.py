@@ -16,7 +16,7 @@ from tracekit.cluster.constraints.labels import Requirement, requirement, tolera
 from tracekit.cluster.resources import BASE, PODS, full_name
 from tracekit.policy.rebalance import RebalancePolicy, get_rebalancer
 from tracekit.policy.rebalance._evictor import Evictor, Scope
-from tracekit.policy.rebalance._turn import Cycle, Limits, Turn
+from tracekit.policy.rebalance._turn import Cycle, Limits, PluginRun
 from tracekit.policy.rebalance._utilization import (
     METRIC,
     Candidates,
@@ -117,7 +117,7 @@ def case_view(inputs: Document, thresholds: set[str], source: str) -> CaseView:
     )
 
 
-def _turn(inputs: Document, at: IntArray, resources: Sequence[str]) -> Turn:
+def _turn(inputs: Document, at: IntArray, resources: Sequence[str]) -> PluginRun:
     """A plugin's turn in the cluster of a case, with every resource of its nodes and pods."""
     nodes, pods = inputs["nodes"], inputs["pods"]
     evictor = inputs.get("evictor") or {}
@@ -156,7 +156,7 @@ def _turn(inputs: Document, at: IntArray, resources: Sequence[str]) -> Turn:
         Limits(per_node=evictor.get("max_pods_to_evict_per_node")),
     )
     settings = Evictor(node_fit=bool(evictor.get("node_fit")))
-    return Turn(cycle, settings, "", Scope(excluded=frozenset(excluded)))
+    return PluginRun(cycle, settings, "", Scope(excluded=frozenset(excluded)))
 
 
 def _text(pod: Document) -> PodRecord:

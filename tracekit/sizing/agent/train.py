@@ -156,7 +156,7 @@ class Trainer:
 Form = Literal["root", "gamma", "off"]
 
 
-def handed_back(reward: FloatArray, steps_back: int, form: Form, gamma: float) -> FloatArray:
+def credited_reward(reward: FloatArray, steps_back: int, form: Form, gamma: float) -> FloatArray:
     """Return the part of a reward r credited to the decision n = ``steps_back`` steps before.
 
     The form 'root' gives ``sgn(r) |r| ** (1 / (n + 1))``: eq 14 with the sign of r, as roots of a
@@ -169,7 +169,7 @@ def handed_back(reward: FloatArray, steps_back: int, form: Form, gamma: float) -
     return np.sign(reward) * np.abs(reward) ** (1.0 / (steps_back + 1))
 
 
-class Backdater:
+class RewardCredit:
     """Adds a part of each new reward to the stored rewards of the container's last decisions."""
 
     def __init__(self, containers: int, form: Form, gamma: float, steps: int) -> None:
@@ -184,7 +184,7 @@ class Backdater:
         for back in range(1, self._steps + 1):
             before = self._slots[containers, -back]
             stored = before >= 0
-            share = handed_back(reward[stored], back, self._form, self._gamma) / self._steps
+            share = credited_reward(reward[stored], back, self._form, self._gamma) / self._steps
             np.add.at(memory.rewards, before[stored], share)
         self._slots[containers] = np.roll(self._slots[containers], -1, axis=1)
         self._slots[containers, -1] = slots
@@ -216,7 +216,7 @@ class Running:
         policy, size = trainer.policy, simulation.part.size
         self._states = np.zeros((size, CHANNELS, CYCLES_SEEN), dtype=np.float32)
         self._actions = np.zeros(size, dtype=np.int64)
-        self._back = Backdater(size, policy.backprop, policy.gamma, policy.backprop_steps)
+        self._back = RewardCredit(size, policy.backprop, policy.gamma, policy.backprop_steps)
         self._owed = 0.0
         self.reward = 0.0
         self.losses: list[float] = []

@@ -149,7 +149,7 @@ def interval(total: FloatArray, weight: FloatArray, seed: int) -> tuple[float | 
 KEPT = "kept_at_risk"
 
 
-class Spared(NamedTuple):
+class JudgedRequests(NamedTuple):
     """Requests without risky cuts, their judgement, and where a cut was undone (``staying``)."""
 
     request: FloatArray
@@ -157,9 +157,9 @@ class Spared(NamedTuple):
     staying: BoolArray
 
 
-def spared(
+def without_risky_cuts(
     request: FloatArray, rest: RecordedUse, present: FloatArray, risk_share: float
-) -> Spared:
+) -> JudgedRequests:
     """Undo recommended cuts that use exceeds too often, and judge the resulting requests.
 
     A cut is a recommendation below the present request. It becomes NaN, i.e. the present request
@@ -176,9 +176,9 @@ def spared(
     first = judged(rest, request)
     staying = (first.above.sum(axis=0) > risk_share * first.steps.sum(axis=0)) & (request < present)
     if not staying.any():
-        return Spared(request, first, staying)
+        return JudgedRequests(request, first, staying)
     request = np.where(staying, np.nan, request)
-    return Spared(request, judged(rest, request), staying)
+    return JudgedRequests(request, judged(rest, request), staying)
 
 
 def kept_at_risk(study: Study) -> pl.DataFrame:

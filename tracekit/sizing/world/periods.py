@@ -128,7 +128,7 @@ def run(world: World, state: State, start: int, stop: int, cycle: int, active: B
 
 
 @compiled
-def look_at(series: FloatArray, begin: int, end: int, out: FloatArray) -> None:
+def means_and_peaks(series: FloatArray, begin: int, end: int, out: FloatArray) -> None:
     """Write mean and peak of CPU, mean and peak of memory, and G, the mean of |CPU - memory|.
 
     The periods are ``begin`` to ``end``, exclusive.
@@ -166,7 +166,7 @@ def upstream_use(
         weight = world.calls[edge, begin:end].sum() / total
         if weight > 0:
             source = world.upstream[edge]
-            look_at(state.share[source], begin, end, one)
+            means_and_peaks(state.share[source], begin, end, one)
             for value in range(5):
                 out[value] += weight * one[value]
             out[5] += weight * world.throughput[source, begin:end].sum()
@@ -182,12 +182,12 @@ def close_cycles(
         begin, row = state.began[at], out[k]
         upstream_use(world, state, at, begin, now, row)
         row[5] = np.log1p(row[5]) / 10.0
-        look_at(state.share[at], begin, now, row[UPSTREAM:])
+        means_and_peaks(state.share[at], begin, now, row[UPSTREAM:])
         row[11] = state.limit[at, 0] / largest[0]
         row[12] = state.limit[at, 1] / largest[1]
         row[13] = min(float(state.cycles_unchanged[at]), MOST_KEPT) / MOST_KEPT
         node = state.node[at]
-        look_at(state.node_share[node], begin, now, row[OWN:])
+        means_and_peaks(state.node_share[node], begin, now, row[OWN:])
         busy = min(row[OWN], 1.0) + min(row[OWN + 2], 1.0)
         row[19] = 1.0 - 0.5 * busy if now > begin else 0.0
 

@@ -105,7 +105,7 @@ def items(
 def pieces(
     opened: Opened, *, beside: list[dict[str, Any]] | None = None
 ) -> Iterator[Item | BrokenItem]:
-    """Yield the items of a file like ``items``; the last is a ``BrokenItem`` instead of an error."""
+    """Yield the items of a file like ``items``; the last is a ``BrokenItem``, not an error."""
     with opened.stream() as stream:
         buffered = cast("BinaryIO", stream)
         text = _Text(io.TextIOWrapper(buffered, encoding="utf-8-sig", errors="replace"))
