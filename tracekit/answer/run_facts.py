@@ -384,5 +384,5 @@ def _gain(choice: Choice) -> float | None:
 
 
 def unit_of(measure: Measure | None) -> str:
-    """Return the unit of a measure's values in facts."""
+    """Return the unit of a measure's values in facts: ``fraction``, or empty for other measures."""
     return "fraction" if measure is not None and measure.share else ""

@@ -26,7 +26,7 @@ _SCORERS = ("lra", "bra")
 
 
 def placement(frame: Frame) -> Readings:
-    """Yield the readings of the claims on placement in the TBESK paper.
+    """Yield the measured number for each claim on placement in the TBESK paper.
 
     The paper gives changes "on the whole" (section 5.3.1): these are means over all numbers of
     containers.
@@ -155,10 +155,11 @@ _STANDS = 0.05
 
 
 def sizing(frame: Frame) -> Readings:
-    """Yield the readings of the claims on sizing for call chains, from runs paired by seed.
+    """Yield the measured number for each claim on sizing for call chains.
 
-    Claims on the use of reserved resources have a precondition: the QoS is at most half a point
-    below the QoS of minimum selection.
+    Differences are between runs with the same seed. Claims on the use of reserved resources are
+    judged only if the agent's QoS is at most half a percentage point below that of the policy
+    ``minimum_selection``.
     """
     table, training = frame("size/table"), frame("size/training")
     names = [] if table.is_empty() else table["policy"].to_list()

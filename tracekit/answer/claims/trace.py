@@ -40,7 +40,7 @@ _EDGE = 1e-9
 
 
 def readings(frame: Callable[[str], pl.DataFrame]) -> Iterator[tuple[str, Reading]]:
-    """Yield the reading of each claim on a trace, from a store's queries."""
+    """Yield the measured number for each claim on a trace, from the frames of a store's queries."""
     profile = frame(PROFILE)
     if not profile.is_empty():
         nodes = profile.filter(pl.col("samples") >= FEWEST_SAMPLES)

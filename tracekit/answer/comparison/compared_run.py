@@ -52,7 +52,15 @@ _NONE_SUCH = "no such setting"
 
 @dataclass(frozen=True, kw_only=True)
 class ComparedRun:
-    """A run folder that is read as the base or the new side of a comparison."""
+    """A run folder that is read as the base or the new side of a comparison.
+
+    Parameters
+    ----------
+    summary : DataFrame
+        A row of measures for each policy.
+    repeats : DataFrame, optional
+        A row for each policy and order of arrival; None for a run in one order.
+    """
 
     folder: Path
     manifest: dict[str, Any]

@@ -26,7 +26,7 @@ _MEASURES = (DECIDES, "cpu_fraction", "memory_fraction", "other_node_share")
 
 
 def compare_shadow(store: Store) -> Study:
-    """Compare the policies of a shadow record with production, decision by decision.
+    """Compare policies with production by a shadow record: decisions that they made beside it.
 
     A decision counts where production's choice is known. Decisions within an hour depend on each
     other, so hours are the samples of the intervals.

@@ -126,7 +126,10 @@ def fixed_nodes(load: Workload) -> BoolArray:
 
 
 def special_nodes(load: Workload, may_remove: tuple[str, ...] = ()) -> dict[int, str]:
-    """Return why each special node must stay, by index, such as a rare resource or a taint.
+    """Return by index the nodes that must stay because they are special, each with the reason.
+
+    A node is special if few nodes have its resource, taint or label, if it runs a pod that may not
+    be evicted, or if it has no recorded use.
 
     Parameters
     ----------
@@ -142,7 +145,7 @@ def special_nodes(load: Workload, may_remove: tuple[str, ...] = ()) -> dict[int,
 
 
 def where_special_stay(load: Workload, may_remove: tuple[str, ...] = ()) -> Workload:
-    """Return the workload with its special nodes marked as never removed."""
+    """Return the workload with its special nodes marked as never removed; see ``special_nodes``."""
     special = list(special_nodes(load, may_remove))
     if not special:
         return load

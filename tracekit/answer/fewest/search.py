@@ -67,15 +67,17 @@ def fewest_nodes(
     ----------
     load : Workload
         The workload, whose ``nodes.never_removed`` marks nodes that cannot be removed.
+    repeats : int
+        The number of orders of arrival.
     replaying : function(Workload) -> ReplayOn
         Makes the function that replays a workload.
     by : {'nodes', 'cost'}
-        What is least.
+        Whether the number of nodes or their cost is made least.
     beside : int
         How many replays may run at a time.
     may_wait : bool
-        Whether containers may wait on all nodes, as many as ``runs.waiting`` allows. As many may
-        then wait on fewer nodes, order by order.
+        Whether a few containers (``runs.waiting.most_waiting``) may wait even on all nodes. Then as
+        many may wait on fewer nodes in the same order of arrival.
     further : bool
         Whether nodes are added where all nodes are too few.
     survive : bool

@@ -56,7 +56,11 @@ from tracekit.replay.runs.thresholds import Threshold, at_most
 
 @dataclass(frozen=True)
 class Terms:
-    """The settings that all searches of a study share; see ``study.shrink_cluster``."""
+    """The settings that all searches of a study share.
+
+    ``by`` and ``may_wait`` are those of ``fewest_nodes``. ``study.shrink_cluster`` describes the
+    others.
+    """
 
     source: WorkloadSource
     scale: float

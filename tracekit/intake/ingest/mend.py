@@ -81,8 +81,9 @@ def mend(
 ) -> tuple[Manifest, list[SourceEntry]]:
     """Write damaged parts of a store again, if their source files are among ``files``.
 
-    Only parts whose source file has the size of a given file are checked. If a derived part is
-    damaged, all derived parts leave the store; a later step computes them again.
+    Only parts whose source file has the size of a given file are checked. If a part that tracekit
+    computed from other tables is damaged, all such parts leave the store; a later step computes
+    them again.
 
     Returns
     -------

@@ -344,8 +344,9 @@ def silent_use(con: DuckDBPyConnection) -> tuple[int, str]:
 def cpu_or_memory_missing(con: DuckDBPyConnection, table: str) -> Defect | None:
     """Return a defect that counts samples of CPU without memory, or the reverse; None for none.
 
-    No row of fractions uses such a sample. Entities without any sample of CPU, or of memory, are
-    not counted. The temporary table ``held`` must exist.
+    No row of fractions uses such a sample. Nodes or containers without any sample of CPU, or of
+    memory, are not counted. The temporary table ``held``, which joins each sample with the last one
+    of the other resource, must exist.
     """
     [(times, cpu, memory, entities)] = con.sql(SILENT).fetchall()
     if not cpu + memory:

@@ -188,7 +188,7 @@ class Repeats:
 
 
 class InOrder:
-    """The rows of one range of first words, sorted in memory, without duplicates.
+    """The rows of one range of the sort key's first 64-bit word, sorted, without duplicates.
 
     Columns in the first word are decoded from the sorted words. The other columns are gathered from
     the staged rows.

@@ -94,8 +94,9 @@ def summary_line(summary: IngestSummary) -> str:
 def refused_now(manifest: Manifest, summary: IngestSummary) -> dict[str, str]:
     """Return the files that could not be read and that the store lacks, each with its fault.
 
-    An ingest that stored no file adds no name to the manifest's list. If the ingest met files that
-    the store has, it is taken to have met all files: names that did not fail again leave the list.
+    The manifest has such a list from earlier ingests. Files that fail now are added to it, unless
+    this ingest stored no file. If this ingest also met files that the store has, it is taken to
+    have met all files, and files that did not fail again leave the list.
     """
     failed = {name: error.what for name, error in summary.failed}
     now = failed if summary.ingested else {}
