@@ -163,7 +163,7 @@ def choose(results: Results, *, named: Collection[str] = (), in_use: str = USUAL
     Parameters
     ----------
     named : collection of str
-        Policies that the user named; ``all`` and ``common`` name none.
+        Policies that the user wrote by name. Those that ``all`` or ``common`` add do not count.
     in_use : str
         The policy that stands for production's scheduler.
     """

@@ -97,7 +97,7 @@ def _use_over_time(load: Workload) -> tuple[np.ndarray, np.ndarray]:
 
 
 def ceiling_facts(ceiling: Mapping[str, float]) -> Iterator[Fact]:
-    """Yield the ceiling of each resource."""
+    """Yield a fact on each resource's ceiling: the used fraction from which on a node is full."""
     for resource, measure in FULLEST.items():
         if resource in ceiling:
             yield Fact(

@@ -150,7 +150,11 @@ def _verdict(measure: str, change: float, hours: int, *, separated: bool) -> str
 
 
 def shadow_verdict(study: Study) -> Fact:
-    """Return whether to switch, by the share of choices that leave a node above the ceiling."""
+    """Return whether to switch from production to the best policy of the shadow.
+
+    Policies are judged by the share of their choices that leave a node above the ceiling, the used
+    fraction from which on a node is full.
+    """
     rows = study.frames["changes"].filter(measure=DECIDES).sort("change").to_dicts()
     best, hours = rows[0], study.about["hours"]
     pays = best["verdict"] == "better"

@@ -279,7 +279,7 @@ class ZoneBoundContainers:
     containers : int
         Their number.
     container_steps : int
-        The number of judged steps of each container, added up.
+        For each container the number of time steps that measures count, added up.
     service : str
         The service of the first container.
     """

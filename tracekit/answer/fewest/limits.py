@@ -111,7 +111,7 @@ class Limits:
         return replace(self, waiting=(*as_base, *few))
 
     def as_production(self) -> Limits:
-        """Return limits by which nodes may be above the ceiling as often as in production."""
+        """Return limits that let nodes be full (above the ceiling) as often as in production."""
         return replace(self, ceiling=(at_most(ABOVE, OBSERVED),))
 
     def broken(self, policy: str, base: Row, row: Row) -> list[Margin]:
@@ -142,7 +142,10 @@ class Limits:
         ]
 
     def tightest(self, policy: str, base: Row, row: Row) -> Margin | None:
-        """Return the limit with the least room; None where no limit is an upper limit."""
+        """Return the limit that is nearest to breaking, or is broken most; see ``Margin.room``.
+
+        None where no limit is an upper limit.
+        """
         every = (self._margin(one, base, row) for one in self.of(policy) if not _falls(one))
         capped = [(one.room, at, one) for at, one in enumerate(every) if one.room is not None]
         return min(capped)[2] if capped else None

@@ -74,9 +74,10 @@ def fullest(nodes: Nodes) -> IntArray:
 
 
 def ordered_nodes(nodes: Nodes, ordering: Ordering) -> IntArray:
-    """Return node indices, shape (nodes,), by rank and then by an ordering.
+    """Return node indices, shape (nodes,), sorted by rank, and within a rank by an ordering.
 
-    Where zones count, nodes of a rank are spread over zones. A search removes nodes from the end.
+    A search removes nodes from the end. Where the loss of a zone has to be survived, the nodes of a
+    rank are spread over the zones.
     """
     place = ordering(nodes)
     place = np.asarray(place[np.argsort(nodes.rank[place], kind="stable")])

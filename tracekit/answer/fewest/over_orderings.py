@@ -125,7 +125,10 @@ class Search:
         self.low = max(self.bound or 1, int(fixed.sum()), 1)
 
     def over(self, orderings: Sequence[Ordering]) -> Outcome:
-        """Return the best result of several orderings; the limits must hold on all nodes."""
+        """Return the best result of removing nodes by each of several rules.
+
+        The limits must hold on all nodes.
+        """
         first, *others = orderings
         place = ordered_nodes(self.nodes, first)
         best = self.outcome(first.__name__, place, *self.joint(place, len(place)))
@@ -267,14 +270,14 @@ class Search:
         return by_order, fewest_from(holds, max(by_order), most, self._ahead(place)) or most
 
     def outcome(self, name: str, place: IntArray, by_order: tuple[int, ...], joint: int) -> Outcome:
-        """Return the result of removing nodes by one ordering.
+        """Return the result of removing nodes by one rule.
 
         Parameters
         ----------
         name : str
-            The name of the ordering.
+            The name of the rule; see ``orderings``.
         place : int64, shape (nodes,)
-            Node indices, the node that is removed first last.
+            Node indices; nodes are removed from the end.
         by_order : tuple of int
             The fewest nodes in each order of arrival alone.
         joint : int

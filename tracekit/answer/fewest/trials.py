@@ -32,9 +32,10 @@ class Trial:
     broken : tuple of Margin
         The limits that break.
     tightest : Margin, optional
-        The limit with the least room; None where no limit is an upper limit.
+        The limit that is nearest to breaking; None where no limit is an upper limit.
 
-    Where the loss of a zone has to be survived, both include the replays with a lost zone.
+    Where the loss of a zone has to be survived, ``broken`` and ``tightest`` include the replays
+    with a lost zone.
     """
 
     repeat: int
@@ -59,7 +60,7 @@ class Trials:
         How many replays may run at a time; the results do not depend on it.
     survive : bool
         Whether all limits also have to hold when any one zone is lost.
-    bound : mapping of str to Bound
+    bound : mapping of str to ZoneBoundContainers
         By zone: the containers that may wait when it is lost, as no other zone can run them.
     """
 
@@ -152,9 +153,10 @@ class Trials:
         return self.each(lambda order: self.trial(order, every))
 
     def requested(self, staying: IntArray) -> FloatArray:
-        """Return the requests on each node over time, the mean over the orders of arrival.
+        """Return each node's mean requests over time and over orders of arrival, shape (nodes,).
 
-        Shape (nodes,); NaN for nodes that are not kept.
+        They are shares of capacity, of the resource with the largest share; NaN for nodes that are
+        not kept.
         """
         return self._of_nodes(staying, lambda came: came.requested, np.mean)
 
@@ -204,7 +206,10 @@ class Trials:
 
 
 def nearest(trials: Iterable[Trial]) -> Margin | None:
-    """Return the limit with the least room of several trials; None without an upper limit."""
+    """Return the limit that is nearest to breaking in any of several trials; see ``Margin.room``.
+
+    None where no limit is an upper limit.
+    """
     every = (one.tightest for one in trials)
     return min((one for one in every if one), key=lambda one: one.room or 0.0, default=None)
 

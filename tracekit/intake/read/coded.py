@@ -33,7 +33,10 @@ class Keys(Protocol):
 
 
 class PlainKeys:
-    """Keys in a Python dictionary, for small files: compiled code takes longer to load."""
+    """Integer keys of one file's names, in a Python dictionary.
+
+    It serves small files, for which loading compiled code would take longer.
+    """
 
     def __init__(self, kinds: int) -> None:
         self._keys: list[dict[str, int]] = [{} for _ in range(kinds)]
@@ -155,7 +158,10 @@ class Plan:
 
 
 def key_kinds(table: Table) -> tuple[str, ...]:
-    """Return the kinds of names with keys of their own: a table's entities and text columns."""
+    """Return the kinds of names in a table, each of which has integer keys 0, 1, 2, ... of its own.
+
+    They are the table's entities, such as node, and its text columns.
+    """
     texts = tuple(column.name for column in table.columns if column.kind == "text")
     return (*table.entities, *texts)
 

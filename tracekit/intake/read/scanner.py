@@ -35,7 +35,7 @@ _SOME = 1 << 16
 
 
 class HashKeys:
-    """Keys in a compiled hash table, for large files.
+    """Integer keys of one file's names, in a compiled hash table; it serves large files.
 
     ``kinds`` is the number of kinds of names; ``unknown`` has the spellings of an unknown name.
     """
