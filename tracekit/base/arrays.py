@@ -35,9 +35,10 @@ def stream(seed: int, name: str) -> np.random.Generator:
 
 
 def order_seed(seed: int, number: int) -> int:
-    """Return the seed that shuffles containers into arrival order ``number``; ``seed`` for order 0.
+    """Return the seed of the shuffle that makes arrival order ``number`` of the containers.
 
-    Neighbouring values of ``seed`` give disjoint sets of order seeds.
+    The seed of order 0 is ``seed`` itself. Neighbouring values of ``seed`` give disjoint sets of
+    order seeds.
     """
     return seed if number == 0 else (seed * _APART + number) % 2**63
 

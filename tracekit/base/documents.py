@@ -145,7 +145,8 @@ class To:
     """A rule that turns one field of a document into one parameter of an object, and back.
 
     ``read`` converts the field's value, and ``write`` converts the parameter. An absent field takes
-    ``default``; if there is none, the object keeps its own. A parameter of None is not written.
+    ``default``. Without a ``default`` the parameter is not passed, so that the object's own default
+    holds. A parameter of None is not written.
     """
 
     kind: Any
@@ -164,9 +165,9 @@ class Arguments(Generic[Built, AnyFields]):
     Parameters
     ----------
     build : function
-        Makes the object; its keyword arguments are the parameters of ``fields``.
+        Makes the object from keyword arguments, which are the parameters of ``fields``.
     base : type
-        The base class of ``kind``, the type that ``decode`` makes of the arguments.
+        The base class of the struct (attribute ``kind``) that ``decode`` makes of the arguments.
     write : function, optional
         Returns the arguments of an object, where ``fields`` cannot be written one by one.
     fields : To or type
@@ -188,7 +189,7 @@ class Arguments(Generic[Built, AnyFields]):
         self.kind: type[AnyFields] = made
 
     def built(self, given: AnyFields) -> Built:
-        """Return the object that arguments decoded to ``kind`` configure."""
+        """Return the object that decoded arguments, of the type ``self.kind``, configure."""
         values = ((to, getattr(given, name)) for name, to in self._to.items())
         return self._build(
             **{to.parameter: to.read(value) for to, value in values if value is not UNSET}

@@ -40,10 +40,10 @@ class Kind:
     name, label : str
         The name in documents, and the label in tables.
     rank : int
-        Its importance for the decision; 0 is the verdict, 1 is on the first page.
+        The importance for the decision: 0 for the verdict, 1 for the first page, then less.
     short, long : mapping of str to tuple of str
-        Templates of sentences by a fact's ``because`` or ``verdict``; the key ``""`` is for all
-        others. A sentence is left out if one of its fields is unknown.
+        Templates of sentences, one-line and in full. The key is a fact's ``because`` or
+        ``verdict``, or ``""`` for all others. A sentence with an unknown field is left out.
     meaning : str
         The line of the glossary.
     """

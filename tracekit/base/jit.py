@@ -123,10 +123,10 @@ def with_functions(
     named: Mapping[str, Any],
     instead: Mapping[FunctionType, FunctionType],
 ) -> FunctionType:
-    """Return a copy of a function in which the plain functions that it calls are compiled.
+    """Return a copy of a function in which the plain Python functions that it calls are compiled.
 
     The name of the copy ends in a digest of the code of all called functions. So numba's cache
-    never returns code for it that was compiled from other versions of them.
+    never serves code that was compiled from other versions of these functions.
 
     Parameters
     ----------
@@ -206,8 +206,8 @@ class Pointer(WrapperAddressProtocol):  # type: ignore[misc]
 class Direct:
     """A compiled function whose calls all have arguments of the same types.
 
-    Numba looks up the types of all arguments at every call, which is slow where functions are among
-    them; this class caches the first look-up.
+    Numba looks up the types of all arguments at every call. That is slow if some arguments are
+    functions, so this class caches the first look-up.
     """
 
     def __init__(self, function: Callable[..., Any]) -> None:

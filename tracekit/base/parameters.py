@@ -128,8 +128,8 @@ class ParameterError(TracekitError):
 class About:
     """The meaning and range of a parameter, as an annotation of its dataclass field.
 
-    The range includes ``minimum`` and ``maximum``. An integer must also be within ``shape.LARGEST``
-    of zero where no limit is given.
+    The range includes ``minimum`` and ``maximum``. Where one is None, an integer is still at most
+    ``shape.LARGEST`` from zero, and a float has no limit.
 
     ``margin: Annotated[float, About("What it does.", minimum=0)] = 1.0``
     """
@@ -203,7 +203,7 @@ def split(text: str) -> tuple[str, dict[str, str]]:
 
 
 def build(kind: type[Any], owner: str, given: Mapping[str, str]) -> Any:
-    """Build a parameter dataclass from texts by field name. Errors call it ``owner``."""
+    """Build the dataclass ``kind`` from texts by field name. ``owner`` is its name in errors."""
     return kind(**read_all(kind, owner, given))
 
 
@@ -255,7 +255,8 @@ def from_text(owner: str, name: str, kind: Any, text: str) -> Any:
 def from_json(kind: type[Any], name: str, value: Any) -> Any:
     """Return the value of field ``name`` of a dataclass from its JSON value.
 
-    Pairs are a list of lists, or an object, in JSON. Raises ParameterError for another type.
+    A field that is a tuple of pairs is a list of lists, or an object, in JSON. Raises
+    ParameterError for a value of another type.
     """
     wanted = _types(kind)[name]
     if typing.get_origin(wanted) is tuple:

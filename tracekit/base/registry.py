@@ -53,12 +53,12 @@ def with_underscores(class_name: str) -> str:
 
 
 def named(package: ModuleType, kind: type[T]) -> dict[str, T]:
-    """Return all objects of type ``kind`` in the public modules of a package, by their names.
+    """Return all objects of type ``kind`` in the public modules of a package, by variable name.
 
     Raises
     ------
     TracekitError
-        When two modules use the same name.
+        When two modules use the same name for different objects.
     """
     objects: dict[str, T] = {}
     for name in module_names(package):

@@ -42,10 +42,10 @@ def bind_on(
 
     Parameters
     ----------
+    bind : see the field of ``HostThenBind``; 'least_interference' ignores ``which``
     which : {'first', 'emptiest'}
-        Which of the sockets with enough free vCPUs is taken. ``whole_cores`` considers only those
-        with most free cores. With 'first', ``random_free`` takes any. ``least_interference``
-        ignores it.
+        Which of the sockets with enough free vCPUs is taken. For ``bind`` 'whole_cores' only those
+        with the most free cores count. For 'random_free', 'first' means a random socket.
     """
     if bind == "least_interference":
         return state.best_on(instance, host)
@@ -67,7 +67,7 @@ def bind_on(
 
 
 def whole_cores(state: VcpuState, free: IntArray, size: int) -> IntArray:
-    """Return ``size`` of a socket's free places, ascending. Cores without any use come first.
+    """Return ``size`` of a socket's free places (vCPUs), ascending. Wholly free cores come first.
 
     Parameters
     ----------
@@ -112,7 +112,10 @@ class Chooser(Protocol):
     def choose(
         self, state: VcpuState, instance: int, size: int, rng: np.random.Generator
     ) -> tuple[int, int, IntArray] | None:
-        """Return host, socket and places; None to wait. Socket -1 means no vCPUs of its own."""
+        """Return the host, socket and places (vCPUs) of a container, or None if it must wait.
+
+        A socket of -1 means that the container runs on the host without vCPUs of its own.
+        """
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -148,7 +151,7 @@ class Interference:
         size: int,
         rng: np.random.Generator,  # noqa: ARG002
     ) -> tuple[int, int, IntArray] | None:
-        """Return the host, socket and places with the lowest score, the first of equal ones."""
+        """Return host, socket and vCPUs with the lowest predicted interference; None to wait."""
         if size == 0:
             return _unbound(state, instance, anti_affinity=self.anti_affinity)
         best = state.least_interference(
@@ -208,7 +211,7 @@ class HostThenBind:
 
 @dataclass(frozen=True, kw_only=True)
 class Following:
-    """A chooser that repeats another replay's hosts (-1: none) and takes vCPUs by ``bind``."""
+    """A chooser that takes each container's host from another replay, and vCPUs by ``bind``."""
 
     label: str
     host: IntArray
@@ -217,7 +220,7 @@ class Following:
     def choose(
         self, state: VcpuState, instance: int, size: int, rng: np.random.Generator
     ) -> tuple[int, int, IntArray] | None:
-        """Return the other replay's host; socket -1 and no places if no socket has room."""
+        """Return the other replay's host, with socket -1 if none has room; None without a host."""
         host = int(self.host[instance])
         if host < 0:
             return None
@@ -252,7 +255,7 @@ RECORDED = "recorded"
 
 @dataclass(frozen=True, kw_only=True)
 class Follow:
-    """The way ``POLICY+BIND``: a placement policy chooses the host, and ``bind`` its vCPUs."""
+    """A way to bind: a placement policy chooses the host, and ``bind`` chooses its vCPUs."""
 
     policy: Entrant
     bind: Bind
@@ -260,7 +263,7 @@ class Follow:
 
 @dataclass(frozen=True, kw_only=True)
 class Way:
-    """A way to bind containers, parsed from ``text``; ``of`` is None for the recorded binding."""
+    """A way to bind containers: ``of``, parsed from ``text``, or None for the recorded binding."""
 
     text: str
     of: Interference | HostThenBind | Follow | None = None
@@ -270,12 +273,8 @@ def parse_ways(texts: Iterable[str]) -> tuple[Way, ...]:
     """Return the ways to bind that these texts name, without duplicates.
 
     A text is ``recorded``, ``interference[...]``, ``host_then_bind[...]``, a name of ``NAMED``, or
-    ``POLICY+BIND``, in which POLICY is any placement policy and BIND a value of ``Bind``.
-
-    Raises
-    ------
-    TracekitError
-        For an unknown name or parameter.
+    ``POLICY+BIND``, in which POLICY is any placement policy and BIND a value of ``Bind``. Raises
+    TracekitError for an unknown name or parameter.
     """
     return tuple(_parse_way(text) for text in dict.fromkeys(text.strip() for text in texts))
 
@@ -312,8 +311,8 @@ _NOWHERE = np.empty(0, dtype=np.int64)
 class Recorded:
     """A chooser that repeats the recorded hosts and vCPUs of containers.
 
-    A container gets its recorded number of vCPUs, whatever it requests. It runs on its host without
-    vCPUs of its own if a recorded one is in use, or if these are on several sockets.
+    A container gets its recorded number of vCPUs, whatever it requests. If one of these vCPUs is in
+    use, or they are on several sockets, it runs on its recorded host without vCPUs of its own.
 
     Parameters
     ----------
@@ -327,7 +326,7 @@ class Recorded:
     places: Sequence[IntArray]
 
     def size(self, wanted: IntArray) -> IntArray:
-        """Return the number of recorded vCPUs of each container; ``wanted`` where unknown."""
+        """Return each container's number of recorded vCPUs, or its ``wanted`` number if unknown."""
         had = np.array([len(places) for places in self.places], dtype=np.int64)
         return np.where(had > 0, had, wanted)
 

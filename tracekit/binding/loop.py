@@ -38,11 +38,12 @@ class VcpuOutcome:
     vcpus : list of list of int
         The vCPU ids of each container on its host.
     inflation : float64, shape (containers,)
-        The mean loss of a container to its neighbours over its sampling steps, as a fraction of its
-        own vCPUs; NaN for a container without a step.
+        The CPU that neighbours cost a container, as a fraction of its own vCPUs: the mean over its
+        sampling steps, NaN for a container without a step.
     steps : list of dict
-        Load measures and inflation at every sampling step.
+        A row for each sampling step, with inflation and the measures of any replay.
     decisions : int
+        The number of calls of the chooser.
     decision_s : float
         Wall-clock time of all decisions, which differs from run to run.
     """
@@ -62,19 +63,20 @@ class VcpuReplay:
 
     Parameters
     ----------
+    model : InterferenceModel
+        The model that the chooser decides by.
     service : int64, shape (containers,)
         Position of each container's service in the model.
     respond : bool
-        Whether a container's measured use is raised by its loss to neighbours.
+        Whether the CPU that neighbours cost a container is added to its measured use.
     truth : InterferenceModel, optional
-        The model that losses are measured by, while the chooser decides by ``model``; ``model`` if
-        None.
+        The model that this cost is measured by; ``model`` if None.
     start_ms : int64, shape (containers,), optional
         The time of placement of each container by another replay; its arrival if None.
     size : int64, shape (containers,), optional
         The vCPUs of each container; its CPU request, rounded up, if None.
     held_milli : callable, optional
-        Returns, for a time, how many millicores of each container's recorded CPU its recorded
+        Returns, for a time in ms, how many millicores of each container's recorded CPU its recorded
         neighbours cost, shape (containers,). They are subtracted before the new cost is added.
     """
 
@@ -286,6 +288,10 @@ def _without_nan(values: list[Any]) -> list[Any]:
 
 
 def risen(cpu_milli: FloatArray, inflation: FloatArray, size: IntArray) -> FloatArray:
-    """Return the millicores that interference adds, for a use of at most ``MOST_CPU`` * vCPUs."""
+    """Return the millicores that interference adds to the CPU use of each container.
+
+    ``cpu_milli`` is the use without interference. The sum stays below ``MOST_CPU`` times the
+    container's vCPUs, unless the use alone is above.
+    """
     room = np.maximum(MOST_CPU * size * MILLI_PER_CORE - cpu_milli, 0.0)
     return np.minimum(inflation * size * MILLI_PER_CORE, room)

@@ -46,13 +46,15 @@ class Occupancy(NamedTuple):
     places : int64, shape (instances, widest)
         The places of an instance.
     core, core_weight, inflation : float64, shape (instances,)
-        The sum of use of neighbours on an instance's cores, its divisor, and the instance's loss.
+        The summed CPU of the neighbours on an instance's cores, the number of vCPUs to divide it by
+        for a mean, and the instance's loss.
     total, weight, now : float64, shape (sockets,)
-        The sums of vCPUs times profile and of vCPUs over instances, and the mean loss of a vCPU.
+        The sum over instances of vCPUs times ``cpu``, the sum of vCPUs, and the mean loss of a
+        vCPU.
     touched : int64, shape (sockets,)
-        The number of the last bind or unbind on a socket.
+        The running number of the last bind or unbind on a socket.
     on_host : int32, shape (hosts, services)
-        The number of instances.
+        The number of instances of a service on a host.
     cpu, k1, k2 : float64, shape (services,)
         See ``InterferenceModel``.
     mark, met, hits, apart, together
@@ -102,11 +104,13 @@ def inflation_of(
     cpu: float,
     vcpus: float,
 ) -> float:
-    """Return an instance's loss, which is ``k1 * core pressure + k2 * socket pressure``.
+    """Return the CPU that an instance loses to its neighbours, as a fraction of its own vCPUs.
 
-    ``core`` and ``core_weight`` are as in ``Occupancy``. ``total`` and ``weight`` are those of its
-    socket; the part of the instance itself is subtracted. ``vcpus`` is the socket's number of
-    vCPUs.
+    It is ``k1`` times the CPU use of neighbours on the instance's own cores (``core``), plus ``k2``
+    times that on the rest of its socket (``total`` less the instance and ``core``). Unless ``agg``
+    is SUM, each use is first divided by its number of vCPUs. ``Occupancy`` describes the sums and
+    weights. ``size`` and ``cpu`` are the instance's vCPUs and mean CPU. ``vcpus`` is the size of
+    the socket.
     """
     rest = total - size * cpu - core
     if abs(rest) < NOTHING:
@@ -184,7 +188,7 @@ def refresh(taken: Occupancy, agg: int, socket: int) -> None:
 def bind(
     taken: Occupancy, agg: int, instance: int, socket: int, places: IntArray, change: int
 ) -> None:
-    """Bind an instance to places of a socket. ``change`` is the running number of this call."""
+    """Bind an instance to places (vCPUs) of a socket. ``change`` numbers all binds and unbinds."""
     taken.size[instance] = len(places)
     for at in range(len(places)):
         taken.places[instance, at] = places[at]
@@ -200,7 +204,7 @@ def bind(
 
 @compiled
 def unbind(taken: Occupancy, agg: int, instance: int, socket: int, change: int) -> None:
-    """Unbind an instance. Other instances keep their order; ``change`` is as in ``bind``."""
+    """Unbind an instance from its socket. ``change`` numbers all binds and unbinds."""
     for at in range(taken.size[instance]):
         taken.owner[taken.places[instance, at]] = -1
     taken.free[socket] += taken.size[instance]
@@ -221,20 +225,22 @@ def unbind(taken: Occupancy, agg: int, instance: int, socket: int, change: int) 
 
 @dataclass(frozen=True, kw_only=True)
 class InterferenceModel:
-    """The cost of neighbours: ``loss = k1 * core pressure + k2 * socket pressure`` of an instance.
+    """A model of the CPU that a container loses to neighbours, as a fraction of its own vCPUs.
+
+    The loss is ``k1 * cpu_sc + k2 * cpu_ss``. The first pressure is the CPU use of neighbours on
+    the container's cores, the second that on the rest of its socket: see ``room.pressure``.
 
     Parameters
     ----------
     cpu : float64, shape (services,)
-        CPU_svc: the mean CPU of a service's containers as a fraction of their own vCPUs.
+        The mean CPU of a service's containers as a fraction of their own vCPUs.
     k1, k2 : float64, shape (services,)
-        The loss, a fraction of own vCPUs, per unit of pressure: see ``room.pressure``.
     agg : {'mean', 'occupancy', 'sum'}
-        How the fit adds up the use of neighbours.
+        How the use of neighbours adds up: see ``room.pressure``.
     mode : {'bound', 'proxy', 'given'}
-        The mode of the fit; k1 is 0 for a proxy. 'given' is a model without a fit.
+        A fit by vCPUs, a fit by nodes alone (which has a k1 of 0), or a model without a fit.
     unknown : int
-        The number of services that the fit lacks, which have mean CPU and pooled coefficients.
+        The number of services that the fit lacks. They have the mean CPU and pooled coefficients.
     verdict, reason : str
         The verdict on the pooled model if no part of the fit is usable; else empty.
     """
@@ -285,8 +291,8 @@ def model_of_frames(
 ) -> InterferenceModel:
     """Return the model of ``services``, in their order, from the tables of a fit.
 
-    ``coefficients`` has the columns service, cpu_mean, k1 and k2; ``pooled`` has k1 and k2 for
-    services that are not in it. Raises TracekitError for a fit without a coefficient.
+    ``coefficients`` has the columns service, cpu_mean, k1 and k2. A service that it lacks gets the
+    k1 and k2 of ``pooled``. Raises TracekitError if no k1 or k2 is known.
     """
     if all(pooled.get(name) is None for name in ("k1", "k2")) and not (
         coefficients["k2"].is_not_null().any() or coefficients["k1"].is_not_null().any()

@@ -63,7 +63,9 @@ USUAL = (
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class VcpuRun(Shown):
-    """The result of ``replay_vcpus``. Policies are ways to bind; other frames are of repeat 0.
+    """The result of ``replay_vcpus``. A policy is a way to bind containers to vCPUs.
+
+    Frames that are not described here are of the first order of arrival (repeat 0).
 
     Parameters
     ----------
@@ -73,8 +75,8 @@ class VcpuRun(Shown):
         One row for each repeat and policy.
     differences : DataFrame
         The first policy against each other one, paired by repeat: see ``tables.differences_of``.
-    held : HeldOutErrors
-        Whether recorded CPU contains the loss to recorded neighbours.
+    held : RecordedUseDecision
+        Whether recorded CPU contains the CPU that recorded neighbours cost.
     remarks : tuple of Fact
         Assumptions and doubts.
     """

@@ -50,7 +50,10 @@ def _schema() -> dict[str, type[pl.DataType]]:
 
 
 def summary_of(outcome: VcpuOutcome) -> dict[str, Any]:
-    """Return counts of containers, and means over settled steps (after filling), or over all."""
+    """Return a replay's counts of containers, and means of its measures over settled steps.
+
+    A step is settled once the cluster is filled. If no step is, all steps count.
+    """
     steps = pl.DataFrame([{"policy": "", **row} for row in outcome.steps], schema=_schema())
     settled = steps.filter(SETTLED)
     return {
@@ -73,10 +76,11 @@ def means_of(repeated: pl.DataFrame) -> pl.DataFrame:
 
 
 def differences_of(repeated: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
-    """Return one row for each other policy and measure: the first policy's value minus the other's.
+    """Return the first policy's difference from each other policy in each measure, a row for each.
 
-    ``names`` are the policies. ``separated`` is true if a difference is beyond chance, tested over
-    all rows together by ``replay.chance.compare``. With one repeat there are no interval limits.
+    A difference is the first policy's value minus the other's. ``names`` are the policies in order.
+    ``separated`` is true if a difference is beyond chance, tested over all rows together by
+    ``replay.chance.compare``. With one repeat the limits of the interval are null.
     """
     many = repeated["repeat"].n_unique()
     pairs = [(other, measure) for other in names[1:] for measure in MEASURES]
@@ -199,12 +203,12 @@ class RecordedUseDecision:
     Parameters
     ----------
     taken_off : bool
-        Whether the loss is subtracted from recorded CPU.
+        Whether the loss that the model predicts is subtracted from recorded CPU.
     containers : int
         The number of containers with a known recorded binding.
     share, low, high : float, optional
-        The slope of recorded CPU over predicted loss between containers of a service, with its 95 %
-        interval: 1 if CPU contains the loss, 0 if it does not. None if it is unknown.
+        The slope of a regression of containers' recorded CPU on their predicted loss, with its 95 %
+        interval: near 1 if CPU contains the loss, near 0 if not. None without a regression.
     """
 
     taken_off: bool
@@ -291,8 +295,9 @@ class OldNeighbours:
 def held_by_use(old: OldNeighbours, option: RecordedUse) -> RecordedUseDecision:
     """Return the decision whether recorded CPU contains the loss to recorded neighbours.
 
-    ``option`` decides, unless it is ``auto``. Then recorded CPU is regressed on the predicted loss
-    between containers of a service: CPU contains it unless the slope's interval ends below 1/2.
+    ``option`` decides, unless it is ``auto``. Then the recorded CPU of containers is regressed on
+    their predicted loss, both less the mean of their service. CPU contains the loss unless the
+    slope's interval ends below 1/2.
     """
     if not old.bound_count:
         return RecordedUseDecision(taken_off=False, containers=0)
@@ -357,10 +362,10 @@ _SAME = 0.05
 
 
 def unlike_recorded(vcpus: Mapping[str, float]) -> Iterator[Fact]:
-    """Yield a fact if recorded and other ways of binding differ by 5 % of vCPUs or more.
+    """Yield a fact if other ways bind at least 5 % more or fewer vCPUs than the recorded binding.
 
-    The others bind the requested number of vCPUs, which may differ from the recorded number; the
-    largest of them is compared.
+    The recorded binding has the recorded number of vCPUs, and other ways bind the requested number.
+    Of these ways the one with most vCPUs is compared.
 
     Parameters
     ----------

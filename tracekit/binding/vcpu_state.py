@@ -29,7 +29,7 @@ from tracekit.interference.topology import Topology, linux_numbering, read_topol
 def make_occupancy(
     room: VcpuPlaces, model: InterferenceModel, service: IntArray, size: IntArray
 ) -> Occupancy:
-    """Return the occupancy of a room in which no instance is bound yet."""
+    """Return an ``Occupancy``, the binding as arrays, in which no instance is bound yet."""
     sockets, instances = len(room.socket_vcpus), len(service)
     places = np.flatnonzero(room.socket >= 0)
     order = np.argsort(room.socket[places], kind="stable")
@@ -91,7 +91,7 @@ def request_vcpus(request: IntArray, resources: Sequence[str]) -> IntArray:
 def room_of(
     workload: Workload, *, sockets: int = SOCKETS, threads_per_core: int = THREADS_PER_CORE
 ) -> VcpuPlaces:
-    """Return the room of a workload's hosts, with one vCPU per 1,000 millicores of capacity.
+    """Return the vCPUs of a workload's hosts: one for each 1,000 millicores of capacity.
 
     ``linux_numbering`` numbers them. vCPUs that do not divide evenly into sockets and cores are
     left out.
@@ -134,7 +134,7 @@ def assumed_hosts(workload: Workload, *, sockets: int, threads_per_core: int) ->
 
 
 def room_of_file(workload: Workload, path: Path) -> VcpuPlaces:
-    """Return the room of a workload's hosts from a topology file.
+    """Return the vCPUs of a workload's hosts, with the sockets and cores in a topology file.
 
     Raises
     ------
@@ -156,7 +156,7 @@ MOST_KEPT = 32_000_000
 
 
 class Row:
-    """Results of ``window_scan.decide`` by socket, cached for one kind of container."""
+    """The best score and window of vCPUs on each socket, cached for one kind of container."""
 
     def __init__(self, sockets: int) -> None:
         self.last_change = -1
@@ -165,7 +165,7 @@ class Row:
 
 
 class RowCache:
-    """A cache of rows by kind of container. It drops the row that was unused longest."""
+    """A cache of rows by kind of container. If full, it drops the row that was unused longest."""
 
     def __init__(self, sockets: int) -> None:
         self._sockets = sockets
@@ -173,7 +173,7 @@ class RowCache:
         self._rows: dict[tuple[int, int, bool, int, int], Row] = {}
 
     def row(self, kind: tuple[int, int, bool, int, int]) -> Row:
-        """Return the cached row of a kind, or a new row if there is none."""
+        """Return the row, cached or new, of a kind (service, vCPUs, delta, step, candidates)."""
         row = self._rows.pop(kind, None) or Row(self._sockets)
         self._rows[kind] = row
         if len(self._rows) > self._most:
@@ -243,7 +243,7 @@ class VcpuState:
         candidates: int = IDS,
         apart: bool = True,
     ) -> tuple[int, IntArray] | None:
-        """Return the socket and places with the lowest score on any host; None without room.
+        """Return the socket and vCPUs of least predicted loss on any host; None without room.
 
         Parameters
         ----------
@@ -265,7 +265,7 @@ class VcpuState:
         return int(socket), self._window(int(socket), int(start), request)
 
     def best_on(self, instance: int, host: int) -> tuple[int, IntArray] | None:
-        """Return the socket and places with the lowest score on one host; None without room."""
+        """Return the socket and vCPUs of least predicted loss on one host; None without room."""
         occupancy, request = self.occupancy, int(self._wanted[instance])
         windows = []
         for socket in self.sockets_of(host).tolist():

@@ -76,9 +76,9 @@ def _shared(taken: Occupancy, agg: int, window: IntArray, token: int) -> tuple[f
 
 @compiled
 def fill(taken: Occupancy, socket: int, by_core: bool, free: IntArray) -> int:
-    """Write a socket's free places into ``free``, and return their number.
+    """Write a socket's free places (vCPUs) into ``free``, and return their number.
 
-    They are ascending; with ``by_core`` free places of one core follow each other.
+    Without ``by_core`` they are ascending. With it, the free places of one core follow each other.
     """
     many = 0
     for at in range(taken.first[socket], taken.first[socket + 1]):
@@ -159,9 +159,10 @@ def best_window(
     """Return the lowest score on a socket for a new instance, and the start of its window.
 
     A window is ``request`` successive entries of the socket's free places, listed by id or by core.
-    The score is the socket's mean loss with the instance, or its rise if ``delta``. The start is an
-    index in the list by id; an index in the list by core has ``len(free)`` added; -1 without room.
-    Of equal scores the list by core wins, so that an instance alone on a socket takes whole cores.
+    The score is the mean loss of the socket's vCPUs with the instance on the window, or the rise of
+    this mean if ``delta``. The start is the index of the window's first entry in its list, plus
+    ``len(free)`` for the list by core. It is -1 without room. Of equal scores the list by core
+    wins, so that an instance alone on a socket takes whole cores.
 
     Parameters
     ----------
@@ -172,7 +173,7 @@ def best_window(
     free : int64, shape (vCPUs of the widest socket,)
         Overwritten with the socket's free places.
     tokens : int64, shape (1,)
-        The number of windows tried so far; changed.
+        The number of windows tried so far, which is increased.
     """
     best, start = np.inf, -1
     if taken.free[socket] < request:
@@ -223,17 +224,19 @@ def decide(
     free: IntArray,
     tokens: IntArray,
 ) -> tuple[int, int]:
-    """Return the socket with the lowest score of ``best_window``, and the start; -1 without room.
+    """Return the socket with the lowest score of ``best_window``, and the start of its window.
+
+    Both are -1 without room.
 
     Parameters
     ----------
     apart : bool
         Whether hosts with an instance of the service are left out.
     last_change : int
-        The number of the last bind or unbind in ``scores``, -1 for none. Sockets that changed later
-        are scored anew.
+        The number of the last bind or unbind before ``scores`` were computed, -1 for none. Only
+        sockets that changed later are scored anew.
     scores, starts : float64 and int64, shape (sockets,)
-        The results for this kind of container so far; updated.
+        The latest results of ``best_window`` for this service and request, updated in place.
     """
     best, chosen = np.inf, -1
     for socket in range(len(scores)):

@@ -108,7 +108,7 @@ def filesystem(where: Path) -> Any:
 def snapshot(where: Path) -> Any:
     """Return an fsspec file system that lists a remote folder once and caches the list.
 
-    The files in the folder must not change meanwhile, as those that a store's manifest names.
+    It is for files that never change, such as those that a store's manifest names.
     """
     uncached = filesystem(where)
     options = {**uncached.storage_options, "use_listings_cache": True, "skip_instance_cache": True}
@@ -249,5 +249,5 @@ def check_no_link(paths: Iterable[Path]) -> None:
 
 
 def written_of_fetch(folder: Path) -> Iterable[Path]:
-    """Return all sub-folders and hidden files below a folder. ``tracekit fetch`` writes to them."""
+    """Yield the paths below a folder that ``tracekit fetch`` writes: folders and hidden files."""
     return (one for one in folder.rglob("*") if one.is_dir() or one.name.startswith("."))

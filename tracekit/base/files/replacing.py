@@ -110,10 +110,10 @@ def replaced_file(path: Path, *, follow: bool = True, durable: bool = True) -> I
 
 
 def taken_over(paths: Iterable[Path], folder: Path) -> None:
-    """Put files and folders also into ``folder``, except where it has an entry of that name.
+    """Link or copy files and folders into ``folder``, except those whose name it already has.
 
-    Each file is hard-linked if the file system can do that, and otherwise copied. So the original
-    stays in place.
+    Each file is hard-linked if the file system can do that, and otherwise copied. The originals
+    stay in place.
     """
     for path in paths:
         target = folder / path.name

@@ -44,9 +44,9 @@ class Damage:
     Attributes
     ----------
     path : the path of the file, relative to its folder
-    kind : a key of ``KINDS``
-    found : the kind in words, with its numbers
-    source_file : the trace file whose ingest repairs a store; None if no particular file does
+    kind : the kind of damage, a key of ``KINDS`` such as ``cut``
+    found : the damage in words, such as 'it ends after 10 of 20 bytes'
+    source_file : the trace file to ingest again in order to repair a store, or None
     """
 
     path: str
@@ -256,10 +256,10 @@ def _seal(document: Mapping[str, Any]) -> str:
 
 
 def document_of(folder: Path) -> tuple[Path, dict[str, Any]] | None:
-    """Return the document of a result folder and its path, or None if the folder is no result.
+    """Return the path and the content of a result folder's document; None for any other folder.
 
     An unreadable document is returned as an empty one, which has no seal. A document with neither
-    seal nor checksums, such as the one with a synthetic trace's true values, does not count.
+    seal nor checksums, such as the one with a synthetic trace's true values, is passed over.
     """
     for name in (STUDY, MANIFEST):
         try:
