@@ -46,7 +46,7 @@ class Binding:
         load (calls per second), first and vcpus. The vCPUs of a row are
         ``place[first:first+vcpus]``.
     place : int64, shape (bound vCPUs,)
-        Places of the room, row after row.
+        The position in ``room`` of each bound vCPU, row after row.
     rejects : DataFrame
         The invalid rows: line, instance_id, node_ip and reason.
     """
@@ -298,9 +298,9 @@ def binding_of_store(
     Parameters
     ----------
     topology : Path, optional
-        The topology file of nodes: see ``topology.read_topologies``. Without it vCPUs are numbered
-        by ``linux_numbering``, from the recorded cores of nodes with ``sockets`` and
-        ``threads_per_core``; cores that do not divide evenly are left out.
+        The topology file of nodes: see ``topology.read_topologies``. If None, each node's recorded
+        cores are numbered by ``linux_numbering`` with ``sockets`` and ``threads_per_core``. Cores
+        that do not divide evenly are then left out.
 
     Raises
     ------

@@ -23,7 +23,8 @@ def standard_errors(
 ) -> tuple[FloatArray, FloatArray]:
     """Return the standard errors of the coefficients, and their covariance matrix.
 
-    ``used`` is the number of fitted parameters. Rows of a group are dependent, see ``fit_linear``.
+    ``columns`` is the design matrix, and ``used`` is the number of fitted parameters. With
+    ``groups`` rows of one group are dependent: see ``fit_linear``.
     """
     rows = len(residual)
     bread = np.asarray(np.linalg.pinv(columns.T.copy() @ columns), dtype=np.float64)
@@ -86,7 +87,7 @@ class Linear:
         Condition number of the design with columns of unit length (Belsley 1980); infinite for
         dependent columns.
     p_value : float
-        p-value of the test that the coefficients of the tested regressors are 0.
+        p-value of Wald's test that the slopes, or the ``tested`` ones of ``fit_linear``, are all 0.
     """
 
     coefficients: FloatArray

@@ -215,9 +215,9 @@ def compare_models(
     Returns
     -------
     DataFrame
-        The columns model, cv_rmse, cv_rmse_constant (the mean's error), saved_share, which is
-        ``1-cv_rmse/cv_rmse_constant``, and its lowest and highest value over folds, saved_low and
-        saved_high. The best model is first.
+        One row for each model, the best first. ``cv_rmse`` is its error, and ``cv_rmse_constant``
+        that of the mean. ``saved_share`` is ``1 - cv_rmse / cv_rmse_constant``. Its lowest and
+        highest value over the folds are ``saved_low`` and ``saved_high``.
     """
     if not models:
         return pl.DataFrame(schema=COMPARED)

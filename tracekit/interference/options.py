@@ -69,12 +69,13 @@ class Options:
     other_sockets : bool
         Whether the pressure from other sockets of the host is a regressor, too.
     resolved : bool
-        Whether there is one row for each instance and time (a window of ``window_ms`` for a store),
-        with errors clustered by instance; else one row for each instance.
+        Whether there is one row for each instance and time, with errors clustered by instance. For
+        a store without vCPUs a time is a window of ``window_ms``. Else each instance has one row.
     compare : tuple of str
         Names of models to compare by cross-validation.
     shrink : bool
-        Whether the k2 of a service is shrunk towards the pooled k2: see ``services.shrunk``.
+        Whether each service's k2, the cost of neighbours on its socket, is shrunk towards the k2 of
+        the pooled model: see ``services.shrunk``.
     """
 
     agg: Aggregation = AGGREGATION

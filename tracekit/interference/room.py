@@ -48,7 +48,7 @@ class VcpuPlaces:
 
 
 def make_room(hosts: Sequence[str], topologies: Mapping[str, Topology]) -> VcpuPlaces:
-    """Return the room of ``hosts``, in this order. ``topologies`` has the topology of each."""
+    """Return the vCPUs of ``hosts``, in this order. ``topologies`` has each host's topology."""
     tables: dict[int, tuple[IntArray, IntArray]] = {}
     for topology in topologies.values():
         if id(topology) not in tables:
@@ -133,14 +133,15 @@ def pressure(
     cpu : float64, shape (instances,)
         The profile of each instance's service: its mean CPU as a fraction of own vCPUs.
     agg : {'mean', 'occupancy', 'sum'}
-        mean: of neighbours' profiles weighted by vCPUs; occupancy: of profiles over neighbouring
-        vCPUs, with 0 for an idle one; sum: the number of busy neighbouring vCPUs.
+        mean: the mean profile of neighbours, weighted by their vCPUs. occupancy: the mean over
+        neighbouring vCPUs of the profile of their owner, 0 for an idle vCPU. sum: the number of
+        busy neighbouring vCPUs.
 
     Returns
     -------
     two of float64, shape (instances,)
-        The pressure from the same cores, and from the rest of the same socket; 0 without
-        neighbours. A fraction, or for ``sum`` a number of vCPUs.
+        The pressure from the same cores (``cpu_sc``), and from the rest of the same socket
+        (``cpu_ss``); 0 without neighbours. A fraction, or for ``sum`` a number of vCPUs.
     """
     count = bound.instances
     size = np.bincount(bound.owner, minlength=count).astype(np.float64)
@@ -171,7 +172,7 @@ def other_sockets(
 ) -> FloatArray:
     """Return the pressure on each instance from other sockets of its host, shape (instances,).
 
-    The parameters are those of ``pressure``; every instance has a vCPU.
+    The parameters are those of ``pressure``. Every instance must have a vCPU.
     """
     size = np.bincount(bound.owner, minlength=bound.instances).astype(np.float64)
     first = np.unique(bound.owner, return_index=True)[1]

@@ -47,8 +47,9 @@ def bound_rows(binding: Binding, agg: Aggregation, *, resolved: bool = False) ->
     Parameters
     ----------
     resolved : bool
-        Whether there is a row for each instance and time, with the profiles of that time. Otherwise
-        there is one for each instance and socket; its CPU and pressures are means over time.
+        Whether there is a row for each instance and time, with pressures from the mean CPU of
+        services at that time. Otherwise there is one for each instance and socket, with means over
+        time.
     """
     rows = binding.rows.with_columns(pl.col("service").rank("dense").cast(pl.Int64) - 1)
     names = binding.rows["service"].unique().sort()
@@ -127,7 +128,8 @@ def proxy_rows(
     neighbours, load : DataFrame
         Results of ``interference/node_neighbours`` and ``interference/container_load``.
     sizes : RecordedSizes, optional
-        Cores of containers and nodes, the weights of neighbours; None for one assumed size of all.
+        The cores of containers and nodes. Neighbours are weighted by their cores. If None, all have
+        the assumed size.
     """
     if neighbours.is_empty():
         raise NothingToFitError(
@@ -216,7 +218,10 @@ def fit_totals(
     *,
     proxy: bool,
 ) -> dict[str, Any]:
-    """Fit one regression to the mean deviations, from service means, of whole sockets or nodes.
+    """Fit one regression, for all services together, to the means of whole sockets or nodes.
+
+    A row of the regression is a mean over the instances on a socket or node at one time, weighted
+    by vCPUs. It is taken of their deviations from the means of their services.
 
     Parameters
     ----------
@@ -226,8 +231,8 @@ def fit_totals(
     Returns
     -------
     dict
-        The keys level, rows, r2, condition, verdict and reason, and for each coefficient its value,
-        ``_error``, ``_low`` and ``_high``. Too few totals give no coefficients.
+        The keys level, rows, verdict and reason. With enough rows also r2, condition and, for each
+        coefficient such as ``k1``, the keys ``k1``, ``k1_error``, ``k1_low`` and ``k1_high``.
     """
     everything = np.ones(len(table.target), dtype=np.bool_)
     columns = table.regressors - service_means(table, table.regressors, everything)[table.service]

@@ -51,7 +51,7 @@ class Fit(Shown):
     mode : {'bound', 'proxy'}
         Whether cores and sockets of containers are known, or nodes alone.
     rows : DataFrame
-        The rows of module ``rows``, with ``predicted``.
+        The rows of the regression, with the CPU that the fit predicts as ``predicted``.
     bindings : DataFrame
         The last vCPUs of each container, ``container, node, vcpus``, such as ``0-3,8``; no rows for
         a proxy.
@@ -87,16 +87,17 @@ def fit_store(
     Parameters
     ----------
     binding, topology : Path, optional
-        Files of ``binding.read_binding`` and ``topology.read_topologies``; both or none. A store
-        with vCPUs of containers needs no ``binding``. If its nodes have cores it needs no
-        ``topology``: their vCPUs are then numbered by ``linux_numbering``.
+        Files of ``binding.read_binding`` and ``topology.read_topologies``. Give both or none,
+        except for a store that records vCPUs of containers: it may have ``topology`` alone. Without
+        it, recorded cores of nodes are numbered by ``linux_numbering``.
     sockets, threads_per_core : int
         The parameters of ``linux_numbering``.
 
     Raises
     ------
     TracekitError
-        If only one file is given, a file cannot be used, or the store lacks data of a fit.
+        If one of two needed files is missing, a file cannot be used, or the store lacks data of a
+        fit.
     """
     options = options or Options()
     recorded = binding is None and records_bindings(store, engine)

@@ -60,11 +60,11 @@ class Fitted:
     Parameters
     ----------
     services : DataFrame
-        One row for each service. ``basis`` is where k1 and k2 come from: ``own`` rows, the
-        ``pooled`` model, or ``none`` for values of 0. The verdict is about that fit; if the basis
-        is not ``own``, ``reason`` says why an own fit was impossible. An own ``k2`` is shrunk: see
-        ``shrunk``. ``k2_own`` is the value from the service's rows alone, and ``k2_weight`` its
-        weight.
+        One row for each service. ``basis`` says where k1 and k2 come from: the service's ``own``
+        rows, the ``pooled`` model, or ``none`` for values of 0. ``verdict`` is about that fit. If
+        the basis is not ``own``, ``reason`` says why an own fit was impossible. If an own ``k2`` is
+        shrunk (see ``shrunk``), ``k2_own`` is its value before, and ``k2_weight`` the weight of
+        that value.
     pooled : DataFrame
         One row of the pooled model, with a ``service`` of NULL.
     """
@@ -85,8 +85,8 @@ def fit_services(
     proxy : bool
         Whether neighbours are known by node alone.
     shrink : bool
-        Whether the k2 of each service is shrunk towards the pooled k2. With ``how.nonneg`` it is
-        not, as a bounded k2 has no standard error.
+        Whether each service's k2, the cost of neighbours on its socket, is shrunk towards the
+        pooled k2. With ``how.nonneg`` it never is, because a bounded k2 has no standard error.
     """
     fitted = _Fitter(table, how, rng, proxy=proxy).fit()
     if not shrink or how.nonneg or "k2" not in table.coefficients:
@@ -253,7 +253,7 @@ def shrunk(own: FloatArray, error: FloatArray, towards: float) -> Shrunk:
     Parameters
     ----------
     own, error : float64, shape (services,)
-        Estimates with standard errors above 0, at least ``FEWEST``.
+        The estimates and their standard errors above 0, of at least ``FEWEST`` services.
     towards : float
         The common value.
     """
@@ -269,10 +269,11 @@ def shrunk(own: FloatArray, error: FloatArray, towards: float) -> Shrunk:
 
 
 def scatter(apart: FloatArray, variance: FloatArray) -> float:
-    """Return the variance ``tau2`` of true values about the common value (Paule and Mandel).
+    """Return ``tau2``, the variance of true values about a common value (Paule and Mandel).
 
-    It solves ``sum(apart**2 / (variance + tau2)) == services``; ``apart`` is estimate minus common
-    value, ``variance`` the squared standard error. It is 0 if noise explains all differences.
+    ``apart`` is each estimate minus the common value, and ``variance`` its squared standard error.
+    The result solves ``sum(apart**2 / (variance + tau2)) == len(apart)``. It is 0 if noise explains
+    all differences.
     """
     many = len(apart)
 
@@ -289,9 +290,10 @@ def scatter(apart: FloatArray, variance: FloatArray) -> float:
 
 
 def with_shrunk_k2(table: Table, services: pl.DataFrame, towards: float | None) -> pl.DataFrame:
-    """Return the services with each own k2 shrunk towards the pooled k2, and intercepts to match.
+    """Return the table of services with each own k2 shrunk towards the pooled k2.
 
-    With fewer than ``FEWEST`` own k2 nothing changes.
+    Each intercept changes so that the fit still passes through the service's means. If fewer than
+    ``FEWEST`` services have an own k2, nothing changes.
 
     Parameters
     ----------

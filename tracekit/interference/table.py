@@ -25,7 +25,8 @@ class Table:
     Parameters
     ----------
     names : tuple of str
-        The regressors, some of ``cpu_sc, cpu_ss, cpu_os, load``.
+        The regressors, some of ``cpu_sc, cpu_ss, cpu_os`` (the CPU use of neighbours on the same
+        cores, the same socket, other sockets) and ``load`` (the call rate).
     regressors : float64, shape (rows, regressors)
     target : float64, shape (rows,)
         The CPU of the instance, column ``cpu`` of the rows.
@@ -137,7 +138,7 @@ class RecordedSizes:
     nodes: pl.DataFrame
 
     def weighed(self, neighbours: pl.DataFrame) -> pl.DataFrame:
-        """Return the neighbours with their CPU weighted by cores, as in ``room.pressure``.
+        """Return the rows of containers with the CPU of their neighbours weighted by cores.
 
         Parameters
         ----------

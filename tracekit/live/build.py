@@ -29,7 +29,10 @@ from tracekit.store.folder import Store
 
 
 def load_store(state: State, store: Store, samples: int) -> float:
-    """Load the nodes, pods and use at the end of a store's trace. Return that time, in s."""
+    """Load the nodes, pods and use at the end of a store's trace. Return that time, in s.
+
+    ``samples`` is the number of newest samples of use to load.
+    """
     load = source_of(store, None).load()
     last = len(load.use.times_ms) - 1
     for at, name in enumerate(load.nodes.ids):
@@ -134,14 +137,18 @@ def build_server(
     Parameters
     ----------
     policies : sequence of PlacementPolicy
-        The policy that answers, and further ones whose choices are recorded in ``shadow``.
+        The first one answers. The choices of the others are only recorded in ``shadow``.
     begin : Store or path, optional
         A store, or a file or folder of kubectl's JSON output.
+    kubectl, prometheus : optional
+        The sources of later changes to nodes and pods, and of node use every ``step_s``.
+    max_age_s : int
+        The age above which a sample of node use does not count.
 
     Raises
     ------
     TracekitError
-        For a policy that cannot answer, for several without a shadow, and for a wrong source.
+        For a policy that cannot answer, for several without ``shadow``, and for a wrong source.
     """
     if not policies:
         raise TracekitError("no policy is given", hint="for example --policy least_allocated")

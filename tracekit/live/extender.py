@@ -59,11 +59,11 @@ class Decided:
     Parameters
     ----------
     nodes : tuple of str
-        The names of the state's nodes.
+        The names of the nodes that the server knew.
     strangers : mapping of int to str
-        The candidates that are not in the state, by index.
+        The candidates that it did not know, by their index in the request.
     positions, hundred, tenths : shape (candidates,)
-        The index in ``nodes`` (-1: not in the state), and the score as 0 to 100 and as 0 to 10.
+        The index in ``nodes`` (-1 for a stranger), the score from 0 to 100, and that from 0 to 10.
     """
 
     time_ms: int
@@ -163,7 +163,8 @@ class Extender:
     coarse : int
         Decisions in which a worse node has the same score 0 to 10 as the best one.
     lost : float
-        What such ties cost, summed: best minus mean of the tied scores 0 to 100.
+        The sum over decisions of the best score 0 to 100 minus the mean such score of the nodes
+        that share the best score 0 to 10.
     """
 
     state: State
@@ -199,7 +200,10 @@ class Extender:
         )
 
     def remember(self, decided: Decided) -> None:
-        """Count and keep a decision. Call it before the state, which explains it, changes."""
+        """Count and keep a decision, with the parts of its scores.
+
+        The parts are computed from the present nodes and pods, so call this before those change.
+        """
         parts: dict[str, Float32Array] = {}
         in_cache = decided.positions >= 0
         if in_cache.any():
@@ -281,7 +285,7 @@ class Extender:
         }
 
     def case(self, pod: str) -> dict[str, Any]:
-        """Return a recorded case for ``tracekit score``: the pod, its candidates, the state now."""
+        """Return the input of ``tracekit score`` for a pod: it, its candidates, the state now."""
         decided = self._of(pod)
         names = [decided.name(at) for at in range(len(decided.positions))]
         in_cache = [name for name in names if name in self.state.nodes]

@@ -192,12 +192,12 @@ async def _documents(stream: asyncio.StreamReader) -> AsyncIterator[bytes]:
 
 @dataclass(kw_only=True)
 class Poll:
-    """A poller that takes samples of the use of nodes from Prometheus into the state, one a step.
+    """A poller that adds samples of nodes' use from Prometheus to the state, one every ``step_s``.
 
     Parameters
     ----------
     samples : int
-        The number of samples of the first query.
+        The number of samples that the first query asks for.
     """
 
     server: Server

@@ -41,7 +41,7 @@ class Sizes:
     Parameters
     ----------
     document : mapping
-        The containers as a recorded case of ``tracekit score`` has them.
+        The pod's containers, in the JSON form that ``tracekit score`` reads.
     request, nonzero, limit : Amounts
         Of the whole pod; ``nonzero`` has kube-scheduler's defaults for missing requests.
     """
@@ -65,7 +65,7 @@ class LivePod:
     sizes: Sizes
 
     def document(self) -> dict[str, Any]:
-        """Return the pod as a recorded case of ``tracekit score`` has it."""
+        """Return the pod in the JSON form that ``tracekit score`` reads."""
         return {
             "name": self.name,
             "service": self.service,

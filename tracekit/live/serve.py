@@ -62,9 +62,9 @@ class Server:
     Parameters
     ----------
     shadow : Shadow, optional
-        If given, every candidate gets 0, and the choices of policies are recorded.
+        If given, every candidate gets 0, and the choices of policies are only recorded.
     filters : {'', 'names', 'whole'}
-        Whether ``/v1/filter`` is answered: not at all, for lists of names, or for whole nodes, too.
+        What ``/v1/filter`` answers: nothing, lists of names, or also lists of whole nodes.
     """
 
     extender: Extender

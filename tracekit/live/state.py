@@ -65,7 +65,7 @@ class PodRows:
         self._used, self._next = at + 1, self._next + 1
 
     def remove(self, uid: str) -> tuple[int, IntArray, IntArray, IntArray]:
-        """Remove a pod. Return its node's position, and its amounts as they are in ``sums``."""
+        """Remove a pod. Return its node's position, requests, requests with defaults, limits."""
         numbers = self._columns["number"][: self._used]
         at = int(np.searchsorted(numbers, self._number.pop(uid)))
         self._columns["left"][at] = True
@@ -172,7 +172,7 @@ _MOST_LENT = 20_000
 
 
 class Watching(Reader, Protocol):
-    """A reader of the state, such as a policy."""
+    """The type of a policy that says which parts of a snapshot it needs."""
 
     @property
     def reads(self) -> frozenset[Reads]:
@@ -216,7 +216,10 @@ class State:
             self._cluster = None
 
     def lend_node(self, node: Node) -> None:
-        """Add or change a node of a request. Past ``_MOST_LENT`` such nodes drop all of them."""
+        """Add or change a node that came with a request for scores.
+
+        If the state has ``_MOST_LENT`` such nodes, a new one first drops all of them.
+        """
         if node.name not in self.nodes:
             if len(self._lent) >= _MOST_LENT:
                 for name in tuple(self._lent):
@@ -289,7 +292,7 @@ class State:
     def document(
         self, names: Sequence[str], pod: LivePod, policy: Watching, now_ms: int
     ) -> dict[str, Any]:
-        """Return the inputs of a recorded case: the present state, the pod, and nodes to score."""
+        """Return the input of ``tracekit score``: the state now, the pod, and nodes to score."""
         on: dict[str, list[LivePod]] = {name: [] for name in self.nodes}
         for one in self.pods.values():
             if one.node in on:

@@ -12,12 +12,12 @@ from tracekit.policy.view.usage import Reader, SeriesUsage
 
 
 class Use:
-    """The latest samples of the used fractions of CPU and memory of nodes, one a step.
+    """The latest samples of the used fractions of CPU and memory of nodes, taken at a fixed step.
 
     Parameters
     ----------
     most_age_ms : int
-        Older samples do not count; policies then decide as without a measurement.
+        The age above which a sample does not count. Policies then decide as without measurements.
     samples : int
         The number of newest samples that are kept.
     """
@@ -65,7 +65,7 @@ class Use:
         return self._shown[steps]
 
     def document(self, policy: Reader, now_ms: int, nodes: tuple[str, ...]) -> dict[str, Any]:
-        """Return what ``seen`` does, as JSON values of a recorded case; null if not measured."""
+        """Return the samples of ``seen`` as JSON for ``tracekit score``; null if not measured."""
         steps = self._steps(policy, now_ms)
         rows = self._of(steps, nodes).transpose(1, 0, 2).tolist()
         return {

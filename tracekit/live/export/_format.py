@@ -40,7 +40,7 @@ class ExportSource:
     Parameters
     ----------
     policy : str
-        A policy of the run, or any policy as commands take it; '' for the recommended one.
+        The policy to export, as commands take it; '' for the one that the folder recommends.
     objects : Path, optional
         A file or folder of pods that kubectl printed.
 
@@ -96,7 +96,7 @@ class ExportSource:
         return read_frame(self._replay() / f"{name}.parquet")
 
     def study(self, name: str, case: str | None = None) -> Study | None:
-        """Return the study of a name, or None. ``case`` selects one of several node counts."""
+        """Return the study ``name``, or None. Case 'recommended' asks for recommended requests."""
         for folder in self._studies:
             apart = (folder.name == run_answer.FOLDERS["recommended"]) != (case == "recommended")
             if case is not None and len(self._studies) > 1 and name == FEWEST and apart:
@@ -107,7 +107,7 @@ class ExportSource:
         return None
 
     def counted(self, study: Study) -> WorkloadSource:
-        """Return the source of the workload for which a study counted nodes."""
+        """Return the source of a study's workload, with recommended requests if it had them."""
         if self.replay is not None:
             own = self._source
             if case_of(study) != "recommended":
@@ -124,7 +124,7 @@ class ExportSource:
         )
 
     def entrant(self, policy: str = "") -> Entrant:
-        """Return a policy from its text; '' is the ``policy`` given, or else the recommended."""
+        """Return the policy of a text; for '' that of ``self.policy``, or else the recommended."""
         text = policy or self.policy or self._won()
         if self.replay is None:
             return parse_entrant(text)
@@ -200,10 +200,11 @@ def not_carried(
     args: Mapping[str, Any],
     but: Iterable[str] = (),
 ) -> Iterator[Fact]:
-    """Yield a fact for each parameter of a policy that the arguments of its plugin do not have.
+    """Yield a fact for each parameter of a policy that its plugin's arguments do not express.
 
     Parameters
     ----------
+    name, args : the Kubernetes plugin, and its arguments in the file
     but : names of parameters that the file states elsewhere
     """
     read: Any = {**SCORERS, **PLUGINS}[name]
@@ -225,7 +226,10 @@ def whole_cores(milli: IntArray) -> IntArray:
 
 
 def carried(load: Workload, *, rounded: bool, nodes: bool = True) -> Iterator[Fact]:
-    """Yield a fact on the number of containers written, and one on rounded cores if ``rounded``."""
+    """Yield a fact on the number of containers written, and one on rounded cores if ``rounded``.
+
+    ``nodes`` says whether the file has the nodes, too.
+    """
     yield Fact(
         kind="exported",
         value=load.containers.count,
@@ -239,9 +243,10 @@ def carried(load: Workload, *, rounded: bool, nodes: bool = True) -> Iterator[Fa
 
 
 def lost(load: Workload, *names: str) -> Iterator[Fact]:
-    """Yield a fact for each of some properties that a format cannot hold, if the workload has it.
+    """Yield a fact for each of the named properties that a workload has, for a format without them.
 
-    ``names`` are the properties, keys of ``_HAVING``. The fact's value counts containers or nodes.
+    ``names`` are keys of ``_HAVING``, such as ``limits``. The fact's value counts the containers or
+    nodes with the property.
     """
     for name in names:
         count = int(np.count_nonzero(_HAVING[name](load)))

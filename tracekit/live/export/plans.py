@@ -26,13 +26,15 @@ from tracekit.replay.runs.run import OBSERVED
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
-    """Moves of pods in their order, and the nodes to drain, if no rebalancer made the moves.
+    """Moves of pods from node to node in their order, and the nodes that they empty.
 
     Parameters
     ----------
     moves : DataFrame
         wave, container, service, from_node, to_node (null: no node has room), cpu_milli,
         memory_bytes. Pods of one wave move together; the next wave starts once they run again.
+    nodes : sequence of str
+        The nodes to drain; empty if a rebalancer made the moves.
     held : mapping of str to str
         Nodes that are not needed but cannot be drained, with the disruption budgets that forbid it.
     about : tuple of Fact
@@ -63,7 +65,7 @@ class Plan:
 
 
 def moves_of(left: ExportSource) -> Plan:
-    """Return the moves of the policy's rebalancer, or else the plan of ``drain_of``."""
+    """Return the moves that the policy's rebalancer made in the run, or else a drain of nodes."""
     if left.replay is not None and (left.policy or not _can_go(left)):
         entrant = left.entrant()
         if entrant.rebalance is not None:
