@@ -84,7 +84,7 @@ def answer_replays(results: Results, choice: Choice, in_use: str = USUAL) -> Ans
 
 
 def verdict(e: Evidence) -> Fact:
-    """Return the verdict of a run; ``because`` is the key of its condition, see ``acted_on``."""
+    """Return the verdict of a run; its ``because`` is the key that ``acted_on`` returns."""
     because, count = acted_on(e)
     of = int(str(e.load.get("nodes") or 0))
     about: dict[str, Scalar] = {"of": of if count is None else count.of}

@@ -26,16 +26,17 @@ FREE = 2
 
 @dataclass(frozen=True)
 class Nodes:
-    """The properties of nodes by which orderings sort them, each of shape (nodes,).
+    """The properties by which nodes are sorted for removal, each of shape (nodes,).
 
     Parameters
     ----------
     requested : float64
-        The requests on each node over time, the mean over all orders of arrival.
+        The requests on each node as a share of capacity; the mean over time and orders of arrival.
     size, price : float64
         The node's size as a share of the largest node, and its cost per hour (0: unknown).
     fullness : float64
-        How full the node gets, as a share of the ceiling.
+        The node's use of CPU or memory as a share of the use from which on it counts as full; the
+        larger of the two.
     rank : int64
         Nodes of a higher rank are removed before nodes of a lower rank.
     zone : int64, optional

@@ -71,7 +71,7 @@ class Walk:
         return pack(self._order, ranges)
 
     def edges(self, packing: Packing, most_rows: int) -> list[np.uint64]:
-        """Return first words that split the rows into ranges of about ``most_rows`` rows each."""
+        """Return the first words that split the rows into ranges of about ``most_rows`` rows."""
         ranges = -(-self.rows // most_rows)
         if ranges == 1:
             return []
@@ -84,7 +84,7 @@ class Walk:
     def range(
         self, packing: Packing, first: np.uint64 | None, last: np.uint64 | None
     ) -> tuple[Inside, UInt64Array]:
-        """Return the rows whose first word is in ``[first, last)``, and these words, shape (rows,).
+        """Return the rows whose first key word is in ``[first, last)``, and these words.
 
         The rows are given as positions in each chunk; None stands for all rows. If ``first`` or
         ``last`` is None, the range has no limit on that side.
@@ -149,7 +149,7 @@ class Duplicates:
 
 
 def find_duplicates(words: UInt64Array) -> Duplicates:
-    """Return the duplicates among rows sorted by ``words``, which has the shape (words, rows)."""
+    """Return the duplicates among rows sorted by ``words``: sort keys, of shape (words, rows)."""
     same = np.ones(words.shape[1], dtype=np.bool_)
     same[:1] = False
     for word in words:

@@ -166,7 +166,7 @@ def _whole(text: str) -> int | None:
 
 @dataclass(frozen=True)
 class CleanBlock:
-    """Rows of a base table that passed all checks, and the rejects of the same block.
+    """Rows of a table that passed all checks, and the broken rows of the same block (``rejects``).
 
     ``frame`` has the table's columns, with names as text, and ``line``, the line number.
     """
