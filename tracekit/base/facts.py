@@ -75,7 +75,7 @@ class Fact:
     verdict : Verdict
         The outcome of the comparison.
     because : str
-        The cause: a key of the kind's templates.
+        The cause, which selects the sentences: a key of ``Kind.short`` and ``Kind.long``.
     rank : int, optional
         Replaces the rank of the kind.
     about : mapping
@@ -149,9 +149,11 @@ def remark(
     Parameters
     ----------
     because : str
-        The key of a template of the kind.
+        The key of the sentence among the templates of ``kind``.
     names : sequence of str
         The containers or nodes concerned. The text names the first five and counts the others.
+    about : scalar
+        Further values that the sentence uses.
     """
     first = {"names": and_more(list(names[:_NAMED]), len(names))} if len(names) else {}
     return Fact(

@@ -120,7 +120,7 @@ class Chooser(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class Interference:
-    """A chooser of the vCPUs with the lowest predicted interference on any host (CN116795487A)."""
+    """A chooser of the vCPUs of least predicted interference on any host (patent CN116795487A)."""
 
     name: ClassVar[str] = "interference"
 
@@ -195,7 +195,7 @@ class HostThenBind:
     def choose(
         self, state: VcpuState, instance: int, size: int, rng: np.random.Generator
     ) -> tuple[int, int, IntArray] | None:
-        """Return the best host with room, its socket and places; None if no host has room."""
+        """Return the preferred host with room, a socket and vCPUs; None if no host has room."""
         if size == 0:
             return _unbound(state, instance, anti_affinity=self.anti_affinity)
         room = state.hosts_with_room(size)

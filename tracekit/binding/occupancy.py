@@ -25,7 +25,7 @@ _NOBODY = 0.5
 class Occupancy(NamedTuple):
     """The binding of all instances and their losses, as arrays for compiled code.
 
-    An instance is a container by its position, and a place is a vCPU of the ``Room``. ``most`` is
+    An instance is a container by its position, and a place is a vCPU of ``VcpuPlaces``. ``most`` is
     the number of vCPUs of the largest socket, ``widest`` that of the largest instance.
 
     Parameters
@@ -156,7 +156,7 @@ def _beside(taken: Occupancy, agg: int, instance: int) -> None:
 
 @compiled
 def refresh(taken: Occupancy, agg: int, socket: int) -> None:
-    """Compute the sums of a socket, and the losses of its instances, from the present binding."""
+    """Recompute ``total``, ``weight`` and ``now`` of a socket, and the losses of its instances."""
     total, weight = 0.0, 0.0
     for at in range(taken.instances[socket]):
         instance = taken.bound[socket, at]

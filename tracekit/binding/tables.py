@@ -126,7 +126,7 @@ def steps_of(outcomes: Sequence[tuple[str, VcpuOutcome]]) -> pl.DataFrame:
 def containers_of(
     load: Workload, room: VcpuPlaces, name: str, outcome: VcpuOutcome
 ) -> pl.DataFrame:
-    """Return one row for each container: its node, socket and vCPUs, and its inflation."""
+    """Return one row for each container: node, socket, vCPUs, and CPU share lost to neighbours."""
     nodes = np.array([*load.nodes.ids, None], dtype=object)[outcome.node]
     start = np.concatenate([[0], np.cumsum(np.bincount(room.socket_host))])
     local = np.where(
@@ -147,7 +147,7 @@ def containers_of(
 
 
 def services_of(load: Workload, name: str, outcome: VcpuOutcome) -> pl.DataFrame:
-    """Return one row for each service: mean inflation of its containers, and total lost vCPUs."""
+    """Return one row for each service: mean CPU share lost to neighbours, and total lost vCPUs."""
     frame = pl.DataFrame(
         {
             "service": load.containers.services,
@@ -269,7 +269,7 @@ class OldNeighbours:
         return int((self.size > 0).sum())
 
     def cost_milli(self, now: int) -> FloatArray:
-        """Return each container's loss, in millicores, at time ``now``, (containers,)."""
+        """Return each container's millicores lost to neighbours at time ``now``, (containers,)."""
         running = (self.load.containers.arrival_ms <= now) & (
             now < self.load.containers.departure_ms
         )

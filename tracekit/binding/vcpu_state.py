@@ -215,7 +215,7 @@ class VcpuState:
 
     @property
     def inflation(self) -> FloatArray:
-        """The present loss of every instance, a fraction of its own vCPUs, shape (instances,)."""
+        """The CPU that neighbours cost each instance now, a fraction of its vCPUs, (instances,)."""
         return self.occupancy.inflation
 
     def hosts_with_room(self, size: int) -> BoolArray:

@@ -40,7 +40,7 @@ class Binding:
 
     Parameters
     ----------
-    room : Room
+    room : VcpuPlaces
     rows : DataFrame
         The valid rows: instance, service, host, time_ms, cpu (fraction of the instance's vCPUs),
         load (calls per second), first and vcpus. The vCPUs of a row are

@@ -204,7 +204,7 @@ COMPARED = {
 
 @dataclass(frozen=True)
 class HeldOutErrors:
-    """Errors (RMSE) on held-out rows, of a regression and of the mean; NaN without such rows."""
+    """Errors (RMSE) of a regression and of the mean on rows held out; NaN if none are held out."""
 
     rmse: float
     rmse_constant: float

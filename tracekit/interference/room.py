@@ -113,7 +113,7 @@ class Bound:
     owner : int64, shape (bound vCPUs,)
         The instance of each place in ``place``.
     place : int64, shape (bound vCPUs,)
-        Places of a ``Room``, each at most once; those of one instance are on one socket.
+        Places of a ``VcpuPlaces``, each at most once; those of one instance are on one socket.
     instances : int
         The number of instances.
     """

@@ -51,9 +51,9 @@ class BackgroundCalls:
         self._last: Future[None] | None = None
 
     def do(self, work: Callable[[bytes], None], data: bytes) -> None:
-        """Wait for the call before, then start ``work(data)`` in the thread.
+        """Wait for the previous call, then start ``work(data)`` in the thread.
 
-        Raises the error of the call before.
+        Raises the error of the previous call, if it failed.
         """
         self.finish()
         self._last = self._thread.submit(work, data)

@@ -85,7 +85,7 @@ class ExportSource:
 
     @functools.cached_property
     def answer(self) -> Answer | None:
-        """The answer of the run, or of a study of the fewest nodes; None if there is neither."""
+        """The conclusions of the run, or of a study of the fewest nodes; None without either."""
         if self.replay is not None:
             return read_answer(self._whole) or read_answer(self.replay)
         study = self.study(FEWEST)

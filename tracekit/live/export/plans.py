@@ -91,7 +91,7 @@ def _moved(left: ExportSource, policy: str) -> Plan:
 
 
 def drain_of(left: ExportSource) -> Plan:
-    """Return the plan that empties the nodes that a run found not needed, at the end of the trace.
+    """Return a plan that empties, as of the end of the trace, the nodes that a run found unneeded.
 
     The policy places the pods of these nodes anew. All other pods stay.
     """
