@@ -220,7 +220,7 @@ class Following:
     def choose(
         self, state: VcpuState, instance: int, size: int, rng: np.random.Generator
     ) -> tuple[int, int, IntArray] | None:
-        """Return the other replay's host, with socket -1 if none has room; None without a host."""
+        """Return the other replay's host, and a socket with room or -1; None if it has no host."""
         host = int(self.host[instance])
         if host < 0:
             return None

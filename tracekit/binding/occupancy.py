@@ -227,8 +227,8 @@ def unbind(taken: Occupancy, agg: int, instance: int, socket: int, change: int) 
 class InterferenceModel:
     """A model of the CPU that a container loses to neighbours, as a fraction of its own vCPUs.
 
-    The loss is ``k1 * cpu_sc + k2 * cpu_ss``. The first pressure is the CPU use of neighbours on
-    the container's cores, the second that on the rest of its socket: see ``room.pressure``.
+    The loss is ``k1 * cpu_sc + k2 * cpu_ss``. cpu_sc is the CPU use of neighbours on the
+    container's cores, and cpu_ss is that on the rest of its socket: see ``room.pressure``.
 
     Parameters
     ----------

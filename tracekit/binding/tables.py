@@ -198,12 +198,12 @@ _HALF = 0.5
 
 @dataclass(frozen=True, kw_only=True)
 class RecordedUseDecision:
-    """The decision whether recorded CPU contains the loss to recorded neighbours, with evidence.
+    """The decision whether recorded CPU contains what recorded neighbours cost, with evidence.
 
     Parameters
     ----------
     taken_off : bool
-        Whether the loss that the model predicts is subtracted from recorded CPU.
+        Whether the loss to neighbours that the model predicts is subtracted from recorded CPU.
     containers : int
         The number of containers with a known recorded binding.
     share, low, high : float, optional
@@ -236,7 +236,7 @@ class RecordedUseDecision:
 
 
 class OldNeighbours:
-    """The recorded vCPUs of a workload's containers, and the losses to recorded neighbours.
+    """The recorded vCPUs of a workload's containers, and what recorded neighbours cost in CPU.
 
     Parameters
     ----------
@@ -293,11 +293,11 @@ class OldNeighbours:
 
 
 def held_by_use(old: OldNeighbours, option: RecordedUse) -> RecordedUseDecision:
-    """Return the decision whether recorded CPU contains the loss to recorded neighbours.
+    """Return the decision whether recorded CPU contains the CPU that recorded neighbours cost.
 
     ``option`` decides, unless it is ``auto``. Then the recorded CPU of containers is regressed on
-    their predicted loss, both less the mean of their service. CPU contains the loss unless the
-    slope's interval ends below 1/2.
+    the cost that the model predicts, both less the mean of their service. CPU contains the cost
+    unless the slope's interval ends below 1/2.
     """
     if not old.bound_count:
         return RecordedUseDecision(taken_off=False, containers=0)

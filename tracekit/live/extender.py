@@ -285,7 +285,7 @@ class Extender:
         }
 
     def case(self, pod: str) -> dict[str, Any]:
-        """Return the input of ``tracekit score`` for a pod: it, its candidates, the state now."""
+        """Return the input of ``tracekit score``: a decided pod, its candidates, the state now."""
         decided = self._of(pod)
         names = [decided.name(at) for at in range(len(decided.positions))]
         in_cache = [name for name in names if name in self.state.nodes]

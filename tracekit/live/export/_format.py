@@ -226,9 +226,9 @@ def whole_cores(milli: IntArray) -> IntArray:
 
 
 def carried(load: Workload, *, rounded: bool, nodes: bool = True) -> Iterator[Fact]:
-    """Yield a fact on the number of containers written, and one on rounded cores if ``rounded``.
+    """Yield a fact on the containers written, and one on those with CPU rounded to whole cores.
 
-    ``nodes`` says whether the file has the nodes, too.
+    The second is for ``rounded`` alone. ``nodes`` says whether the file has the nodes, too.
     """
     yield Fact(
         kind="exported",
@@ -243,7 +243,7 @@ def carried(load: Workload, *, rounded: bool, nodes: bool = True) -> Iterator[Fa
 
 
 def lost(load: Workload, *names: str) -> Iterator[Fact]:
-    """Yield a fact for each of the named properties that a workload has, for a format without them.
+    """Yield a fact for each of the named properties that the workload has and the export loses.
 
     ``names`` are keys of ``_HAVING``, such as ``limits``. The fact's value counts the containers or
     nodes with the property.
