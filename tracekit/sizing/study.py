@@ -214,7 +214,11 @@ REASONS = ("CPU need varies most", "memory need varies most", "CPU need varies a
 
 
 def chosen_containers(part: SimulationSet) -> dict[str, int]:
-    """Return positions of up to three containers to show, by the reason of their choice."""
+    """Return positions of up to three containers to show, by the reason of their choice.
+
+    Need varies most in CPU for the first and in memory for the second. The third is the median by
+    variation in CPU.
+    """
     spread = part.need.std(axis=1)
     by_cpu = np.argsort(-spread[:, 0], kind="stable")
     by_memory = np.argsort(-spread[:, 1], kind="stable")

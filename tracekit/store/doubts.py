@@ -74,7 +74,10 @@ def _doubt_of(because: str, names: pl.Series, unit: str, **about: Scalar) -> Fac
 
 
 def base_sizes(store: Store) -> tuple[tuple[str, float, float], ...]:
-    """Return (name, cores, memory bytes) of each node; 0 for a size missing or in another unit."""
+    """Return (name, cores, memory bytes) of each node.
+
+    An amount is 0 if the node states none, or only one in another unit.
+    """
     if not any(entry.rows for entry in store.manifest.parts("node_resource")):
         return ()
     _, capacity = nodes_of(read(store, "node"), read(store, "node_resource"))

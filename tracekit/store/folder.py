@@ -231,7 +231,7 @@ def _not_a_store(folder: Path) -> TracekitError:
 
 
 def lost_manifest(folder: Path) -> TracekitError | None:
-    """Return an error if a folder has results of tracekit without their manifest, else None."""
+    """Return an error if a folder is a result of tracekit without its manifest, else None."""
     if (folder / NAME).exists() or not (folder / ANSWER).exists():
         return None
     return TracekitError(
@@ -353,7 +353,10 @@ def others(folder: Path) -> list[Path]:
 
 
 def written_of_store(folder: Path) -> Iterator[Path]:
-    """Yield the paths in a folder that belong to a store; those at the top may not exist."""
+    """Yield the paths in a folder that belong to a store.
+
+    The top-level files and folders of a store are also yielded if they do not exist.
+    """
     for name in _OWN | _HALF_WRITTEN:
         yield folder / name
         yield from (folder / name).rglob("*")

@@ -21,7 +21,7 @@ _SAYS_SO = "kubernetes"
 
 
 def lists_every_pod(store: Store) -> bool:
-    """Return whether lists of Kubernetes in the store say of every container if it has a node."""
+    """Return whether a Kubernetes list in the store states of every container if it has a node."""
     return any(entry.release == _SAYS_SO for entry in store.manifest.parts("container"))
 
 
@@ -154,7 +154,7 @@ def silent(store: Store, nodes: pl.DataFrame) -> pl.DataFrame:
 
 
 def silent_facts(store: Store, nodes: pl.DataFrame) -> Iterator[Fact]:
-    """Yield facts on the nodes of ``silent``, which are ignored, and on others without use."""
+    """Yield facts on the ignored nodes that ``silent`` returns, and on other nodes without use."""
     own, aside = without_use(store, nodes).height, silent(store, nodes).height
     if aside:
         yield remark("node_silent", aside, "nodes", kind="doubt", of=nodes.height)

@@ -101,7 +101,7 @@ def _turns(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def resized(rows: pl.DataFrame, begins_ms: int | None) -> list[str]:
-    """Return names of nodes with an amount since the start that is over 1 % off the last one."""
+    """Return names of nodes with an amount since the start over 1 % off their last amount."""
     start = _at(rows, begins_ms, *_SIZED).select(*_SIZED, start_ms=_MS)
     size = _sizes(rows).select(*_SIZED, size="amount")
     both = rows.join(start, on=_SIZED, nulls_equal=True).join(size, on=_SIZED, nulls_equal=True)

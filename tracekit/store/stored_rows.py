@@ -118,7 +118,8 @@ def _listed_ids(store: Store, *, at_hand: bool) -> tuple[tuple[str, Path], ...]:
 def listed_ids(store: Store, entity: str, *, at_hand: bool = True) -> pl.Series | None:
     """Return the ids of nodes or containers that the store lists, each once; None if it lists none.
 
-    Without ``at_hand``, for a store whose tables are on an object store, all ids are returned.
+    ``at_hand`` says that the tables can be read here. If it is False, as for tables on an object
+    store, the result has all ids of the entity, also those that are not listed.
     """
     listing = [name for name in LISTS[entity] if any(e.rows for e in store.manifest.parts(name))]
     if not listing:
@@ -193,11 +194,11 @@ def _merged(labels: str, further: str) -> str:
 
 
 def followed(rows: pl.DataFrame, resources: pl.DataFrame) -> pl.DataFrame:
-    """Return the rows of ``held`` from the first row that shows that the node exists.
+    """Return rows as ``with_last_values`` does, from the first that shows that the node exists.
 
-    A row with a state, taints or a size shows it, but one without a time since 1970 only if no
-    other row of the node does. If no row shows it, as when a node has only a price, all its rows
-    stay.
+    A row with a state, taints or a size shows it. Such a row without a time since 1970 counts only
+    if no other row shows that the node exists. If no row shows it, as when a node has only a price,
+    all its rows stay.
 
     Parameters
     ----------

@@ -180,7 +180,7 @@ class RewardCredit:
     def add(
         self, memory: Memory, containers: IntArray, slots: IntArray, reward: FloatArray
     ) -> None:
-        """Add ``handed_back(...) / steps`` of new rewards to each container's last transitions."""
+        """Add ``credited_reward(...) / steps`` of new rewards to containers' last transitions."""
         for back in range(1, self._steps + 1):
             before = self._slots[containers, -back]
             stored = before >= 0
@@ -209,7 +209,7 @@ class Agent(Protocol):
 
 
 class Running:
-    """One epoch in progress: it decides, simulates, stores transitions and learns."""
+    """One epoch of training: sets limits, simulates, stores transitions, updates the network."""
 
     def __init__(self, trainer: Agent, simulation: Simulation) -> None:
         self._trainer, self._simulation = trainer, simulation

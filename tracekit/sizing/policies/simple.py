@@ -50,7 +50,10 @@ class RandomSelection(SizingPolicy):
     reads: ClassVar[frozenset[Reads]] = frozenset({"served", "training"})
 
     def start(self, given: Given) -> Growing:
-        """Run minimum selection on the training chains, and return a sizer with drawn sizes."""
+        """Return a sizer whose first sizes are drawn from final ones of minimum selection.
+
+        Minimum selection runs on the training chains.
+        """
         if given.training is None:
             raise TypeError("random selection reads 'training'")
         largest = int(given.settings.largest.min())
@@ -63,7 +66,7 @@ class RandomSelection(SizingPolicy):
 
 
 def shares(counts: IntArray) -> FloatArray:
-    """Return counts of sizes divided by their sum."""
+    """Return each count divided by the sum of all counts."""
     return np.asarray(counts / np.sum(counts))
 
 

@@ -237,7 +237,7 @@ class Aggregates:
 
 
 def cut(amounts: FloatArray) -> FloatArray:
-    """Truncate amounts to whole numbers of 0 to ``MOST``; NaN becomes 0."""
+    """Truncate amounts to whole numbers, and clip them to 0 to ``MOST`` (1e14); NaN becomes 0."""
     return np.asarray(np.clip(np.trunc(np.nan_to_num(amounts, nan=0.0)), 0.0, MOST))
 
 

@@ -150,7 +150,7 @@ KEPT = "kept_at_risk"
 
 
 class JudgedRequests(NamedTuple):
-    """Requests without risky cuts, their judgement, and where a cut was undone (``staying``)."""
+    """Requests without risky cuts, their judgement, and where (``staying``) a cut was undone."""
 
     request: FloatArray
     judgement: Judged
@@ -182,7 +182,7 @@ def without_risky_cuts(
 
 
 def kept_at_risk(study: Study) -> pl.DataFrame:
-    """Return rows whose request stays as use exceeds the recommended one too often, worst first."""
+    """Return rows whose present request stays, as use often exceeds a lower one; worst first."""
     return services(study).filter(KEPT).sort("above_share", descending=True, maintain_order=True)
 
 

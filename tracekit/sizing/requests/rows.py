@@ -76,7 +76,7 @@ def is_within_risk(study: Study) -> bool:
 
 
 def changed_of(study: Study, name: str) -> tuple[pl.Series, pl.Series]:
-    """Return the amounts of a resource that services free (> 0), and those that they add (< 0)."""
+    """Return the amounts of resource ``name`` that services free (> 0), and that they add (< 0)."""
     total = totals(study)[name]
     least = _LITTLE * _whole(total)
     change = services(study).filter(pl.col("resource") == name)["freed"]
@@ -89,7 +89,11 @@ def _whole(total: Mapping[str, Any]) -> float:
 
 
 def over_reserved(study: Study) -> pl.DataFrame:
-    """Return rows whose reserved amount is above the recommended request, the worst first."""
+    """Return rows whose reserved amount is above the recommended request, the worst first.
+
+    The reserved amount is ``reserved_then``. The worst row has the largest difference over all its
+    containers, as a share of all present requests of the resource.
+    """
     beyond = pl.col("reserved_then") - pl.col("recommended")
     rows = services(study).filter(beyond > _LITTLE * pl.col("reserved_then"))
     whole = {name: one["requested_now"] or 1.0 for name, one in totals(study, NOW).items()}

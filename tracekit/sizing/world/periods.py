@@ -151,9 +151,9 @@ def means_and_peaks(series: FloatArray, begin: int, end: int, out: FloatArray) -
 def upstream_use(
     world: World, state: State, at: int, begin: int, end: int, out: FloatArray
 ) -> None:
-    """Write the values of ``look_at`` and the throughput of a container's callers to ``out[:6]``.
+    """Write to ``out[:6]`` the ``means_and_peaks`` and throughput of a container's callers.
 
-    They are means weighted by calls (eqs 5-8), and 0 without calls.
+    The values are means over callers, weighted by their calls (eqs 5-8), and 0 without calls.
     """
     one = np.zeros(5)
     out[:UPSTREAM] = 0.0
@@ -270,7 +270,10 @@ def put(state: State, at: int, node: int, cores: float, gb: float) -> None:
 
 @compiled
 def resize(world: World, state: State, due: IntArray, wanted: FloatArray, out: IntArray) -> None:
-    """Set wanted limits one by one, in place or on another node; ``out`` gets KEPT, RESIZED, ..."""
+    """Set wanted limits one by one, in place or on another node with room.
+
+    ``out`` gets KEPT, RESIZED, MOVED or INFEASIBLE for each due container.
+    """
     for k in range(len(due)):
         at, cores, gb = due[k], wanted[k, 0], wanted[k, 1]
         if cores == state.limit[at, 0] and gb == state.limit[at, 1]:
@@ -288,7 +291,10 @@ def resize(world: World, state: State, due: IntArray, wanted: FloatArray, out: I
 
 @compiled
 def possible(world: World, state: State, due: IntArray, sizes: FloatArray, out: BoolArray) -> None:
-    """Write which sizes each container can have now, on its node or another; its own always."""
+    """Write which sizes each due container can have now, on its node or another.
+
+    The present size is always possible.
+    """
     for k in range(len(due)):
         at = due[k]
         for action in range(len(sizes)):

@@ -223,7 +223,7 @@ CYCLES_SEEN = 8
 
 
 def nodes_for(settings: Settings, containers: int) -> int:
-    """Return ``settings.nodes``, or one node for every ``containers_per_node`` if it is 0."""
+    """Return ``settings.nodes``; if that is 0, one node per ``containers_per_node`` containers."""
     # the tolerance gives 11 nodes for 225 containers in spite of rounding
     return settings.nodes or int(np.ceil(containers / settings.containers_per_node - 1e-9))
 

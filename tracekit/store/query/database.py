@@ -210,7 +210,7 @@ class Database:
 
     @property
     def lanes(self) -> int:
-        """How many queries to run at a time; parts of a query keep only one thread busy."""
+        """The number of queries to run at a time: two, or one on a single thread."""
         return min(2, self.cores)
 
     def __enter__(self) -> Self:
@@ -237,14 +237,14 @@ class Database:
             cursor.execute(f'CREATE TABLE "{name}" AS SELECT * FROM given')
 
     def keep(self, query: SqlFile) -> pl.DataFrame:
-        """Run a query, return its rows, and let its view give these rows without running again."""
+        """Run a query, return its rows, and make its view give these rows from now on."""
         with self._cursor() as cursor:
             self._views.make_for(cursor, query.select)
             self._replace_view(cursor, query, query.select)
         return self.frame(f"SELECT * FROM {query.view_name}")
 
     def put(self, query: SqlFile, rows: pl.DataFrame) -> None:
-        """Let the view of a query give these rows without running the query."""
+        """Make the view of a query give ``rows`` instead of running the query."""
         with self._cursor() as cursor:
             cursor.register("given", rows.to_arrow())
             self._replace_view(cursor, query, "SELECT * FROM given")
