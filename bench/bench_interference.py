@@ -52,7 +52,9 @@ def timed(call: Callable[[], object]) -> float:
     return time.thread_time() - began
 
 
-def rows_of(size: Size, rng: np.random.Generator) -> tuple[pl.DataFrame, VcpuPlaces, Bound, np.ndarray]:
+def rows_of(
+    size: Size, rng: np.random.Generator
+) -> tuple[pl.DataFrame, VcpuPlaces, Bound, np.ndarray]:
     """Containers scattered over the hosts, with planted coefficients."""
     names = [f"h{at:05}" for at in range(size.hosts)]
     room = make_room(names, dict.fromkeys(names, TOPOLOGY))

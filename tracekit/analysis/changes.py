@@ -69,10 +69,10 @@ MAX_CELLS = 8_000_000
 class NodeChanges:
     """The changes of use between successive samples, for one node and each of its containers.
 
-    The dicts are by resource; ``node`` has arrays of shape (steps,), ``containers`` of shape
-    (containers, steps). ``steps`` has the number of known changes of the node. A change with a
-    missing sample is 0, and so are the containers' changes where a sample of the node is missing.
-    Changes of the node are shares of the commonest capacity.
+    Each dict is by resource. ``steps`` has the number of known changes of the node. ``node`` has
+    arrays of shape (changes,), and ``containers`` of shape (containers, changes). A change is 0 if
+    one of its two samples is missing. Where the change of the node is unknown, its containers' are
+    0 as well. Changes of the node are shares of the commonest capacity.
     """
 
     node_key: int
@@ -83,7 +83,10 @@ class NodeChanges:
 
 
 def changes(database: AnyDatabase) -> Iterator[NodeChanges]:
-    """Yield the changes of each node with samples of containers; nothing without node samples."""
+    """Yield the changes of each node that has samples of containers.
+
+    Nothing is yielded if the store has no samples of nodes.
+    """
     grid = _grid(database)
     if grid is None:
         return
@@ -188,7 +191,7 @@ class NodeSums:
     Parameters
     ----------
     services : int64, shape (containers,)
-        The service of each container, as a column of the regression.
+        For each container the position of its service in ``Sums.services``.
     gram : float64, shape (containers, containers)
         Products of the changes of two containers.
     cross : float64, shape (containers,)

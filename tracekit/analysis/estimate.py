@@ -53,10 +53,10 @@ class Estimate:
     common, common_low, common_high : float
         One size for all services, and its 95 % interval.
     size, low, high : float64, shape (services,)
-        Each service's own size; NaN if the use of its containers never changes.
+        Each service's own size and its 95 % interval; NaN if its containers' use never changes.
     determined : bool, shape (services,)
-        Whether the size is known well enough: the common size is, and half of the interval of this
-        size is at most ``DETERMINED_PART`` of the common size.
+        Whether ``size`` is known well enough: ``common_determined`` is true, and half the width of
+        the interval of ``size`` is at most ``DETERMINED_PART * common``.
     condition_number : float
         The condition number of the services' changes, scaled to unit length; large if services
         cannot be distinguished.
@@ -80,8 +80,9 @@ def estimate(sums: Sums, rng: np.random.Generator) -> Estimate:
     """Fit one size for all services, then one size for each service, with 95 % intervals.
 
     Each node is weighted by the inverse of the variance that a first fit leaves unexplained on it.
-    Intervals come from a bootstrap over nodes, linear around the least-squares solution so that no
-    draw needs a fit. An interval is never narrower than the noise of the nodes alone makes it.
+    Intervals come from a bootstrap over nodes. For each service's size the bootstrap is a linear
+    approximation around the fit, so that no draw needs a fit of its own. Such an interval is at
+    least as wide as the one that follows from the unexplained variance of the nodes.
     """
     drawn = resampling_matrix(rng, len(sums.nodes), REPLICATES)
     weighed = _weighed(sums)

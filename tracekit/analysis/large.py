@@ -47,8 +47,13 @@ def run_query(
 ) -> pl.DataFrame:
     """Return the rows of a query, as ``tracekit.store.query.run`` does, but faster on large tables.
 
-    A query for which ``way_of`` has a method, and which gets no parameter, is computed by that
-    method. The same holds for the queries that this query reads.
+    If ``way_of`` returns a faster method for the query, or for a query that it reads, the rows of
+    that query come from the method. A query with a parameter in ``params`` always uses its SQL.
+
+    Parameters
+    ----------
+    own : mapping of str to DataFrame, optional
+        Tables by name that the query may read, besides those of the store.
 
     Raises
     ------
@@ -104,7 +109,10 @@ def _views_read(query: SqlFile) -> Collection[str]:
 
 
 def node_profile(store: Store, database: Database) -> pl.DataFrame:
-    """Return the rows of ``queries/usage/node_profile.sql``; ``node_usage`` must have one part."""
+    """Return the rows of ``queries/usage/node_profile.sql``.
+
+    The table ``node_usage`` must be in one part (a file of the store), which is sorted by node.
+    """
     cpu, memory = pl.col("cpu_fraction"), pl.col("memory_fraction")
     moments = (
         scan_parquet(*store.table_files("node_usage"))

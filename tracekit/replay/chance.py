@@ -383,7 +383,7 @@ _LEAST_SHARE, _LEAST_OF_RESOURCE = 0.001, 0.005
 
 
 def too_near(measure: Measure, middles: Sequence[float]) -> str:
-    """Return why the policies' values differ too little to matter; '' if they differ enough."""
+    """Return why ``middles``, one value a policy, differ too little to matter; '' if enough."""
     apart, least = max(middles) - min(middles), least_apart(measure)
     if apart < MATERIAL * max(map(abs, middles)):
         return f"policies differ by less than {MATERIAL:.0%}"

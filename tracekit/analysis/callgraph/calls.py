@@ -77,9 +77,10 @@ def as_documented(records: Records, places: Places, names: Names) -> Calls:
 def as_named(records: Records, places: Places, names: Names) -> Calls:
     """Return one call for each rpc id, type, caller, callee and interface, with its repeats.
 
-    Both ends record a call over the network; only the caller records any other call. Some records
-    do not show which end wrote them. If c of z records are known to be by callers and d by callees,
-    they count as ``max(c, d, ceil(z / 2))`` calls over the network.
+    Both ends record a call over the network, but some records do not show which end wrote them. Let
+    z records have the same names, c of them certainly by callers and d by callees. They count as
+    ``max(c, d, ceil(z / 2))`` calls over the network. Any other call is recorded by its caller
+    only, so each record counts as one call.
     """
     place = places.of_record
     order = _by_names(records, place, names)
@@ -165,10 +166,11 @@ def _first_known(values: Int32Array, group: IntArray, groups: int) -> Int32Array
 
 
 def inserted(records: Records, places: Places, names: Names) -> Calls:
-    """Return a call for each place without a record, with names from its neighbours.
+    """Return a call for each rpc id that has no record but lies between two that have one.
 
-    The upstream is the service that the call above reaches; the downstream is the service that most
-    calls below name as their caller. A name is ``UNKNOWN`` where these records disagree.
+    Its upstream is the service that the call above it reaches. Its downstream is the service that
+    most calls below it name as their caller. A name is ``UNKNOWN`` where the records of those calls
+    disagree.
     """
     store = records.store[records.kind]
     below = most(names.upstream, places.parent[places.of_record], len(places))

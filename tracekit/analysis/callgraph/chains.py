@@ -32,8 +32,8 @@ class Chain:
     traces : int
         The number of traces with exactly these edges.
     member : int
-        The trace_key of an example: the smallest among the traces with the most frequent numbers of
-        calls on the edges.
+        The trace_key of an example. It is the smallest key among the traces whose numbers of calls
+        on these edges are the most common ones.
     """
 
     edges: frozenset[tuple[int, int]]
@@ -47,7 +47,10 @@ class Chain:
 
 
 class ChainCounter:
-    """A counter of traces by their set of edges: ``add`` traces, then call ``chains``."""
+    """A counter of traces with the same edges (calls between two services), each set a ``Chain``.
+
+    First ``add`` traces, then call ``chains``.
+    """
 
     def __init__(self, services: pl.Series) -> None:
         self._services = services

@@ -53,14 +53,15 @@ def export(
 ) -> Exported:
     """Write ``calltable.csv``, ``containerState.csv`` and ``chains.csv`` to a folder.
 
-    Chains are sets of edges between services with containers, from call graphs in repair mode.
+    A chain is the set of edges (calls between two services) of some traces; both services have
+    containers. The edges come from the graphs that ``rebuild`` makes in mode ``repair``.
     ``chains.choose`` chooses ``chains`` of them. Each chain gets one container of each of its
     services, which no other chain gets; containers with more samples come first.
 
     The calls of a period and edge come from ``chains.rated_calls``. The time of a row is the end of
     its period, because a sample of use at t covers the time before t (alibaba/clusterdata issue
-    144). Needs are ``min(4 x f, 4)`` cores or GB, where f is the used fraction of the container's
-    size.
+    144). ``cpuNeed`` (cores) and ``memNeed`` (GB) are ``min(4 * f, 4)``, where f is the used
+    fraction of the container's CPU or memory.
 
     Raises
     ------

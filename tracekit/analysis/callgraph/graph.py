@@ -91,9 +91,12 @@ def by_name(calls: Calls, calls_on: BoolArray, places: Places, ledger: Ledger) -
     Let s be the upstream of a call; a missing s fits every service. The parent is the first of
     these:
 
-    1. the first call with the rpc id above (``0.1`` for ``0.1.2``) whose downstream is s;
-    2. a call with the same rpc id whose downstream is s, since services may reuse theirs;
-    3. the nearest call further above whose downstream is s, if numbering went below a sibling;
+    1. the first call with the rpc id above (``0.1`` for ``0.1.2``) whose downstream is s, or else
+       is missing;
+    2. a call with the same rpc id whose downstream is s, because a service may give the calls that
+       it makes its own rpc id;
+    3. the nearest call further above whose downstream is s, because a service may number the calls
+       that it makes as if a call beside them had made them;
     4. the nearest call above by rpc id; the call is then marked as ``contradicts``.
 
     Every call is in the tree. A call with nothing above it has no parent.

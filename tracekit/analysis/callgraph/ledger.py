@@ -208,7 +208,7 @@ class Totals:
         )
 
     def traces(self) -> dict[str, int]:
-        """Return totals over all traces, with the keys of ``run.CallGraphs.counts``."""
+        """Return counts over all traces: the dict that ``CallGraphs.counts`` describes."""
         return {name: int(value) for name, value in self._traces.frame().row(0, named=True).items()}
 
     def ledger(self) -> pl.DataFrame:
@@ -226,8 +226,8 @@ class Totals:
         """Return one row per upstream_key, downstream_key and rpc_type.
 
         Columns: calls, response_time_p50_ms, response_time_p95_ms, response_time_max_ms, weight
-        (theta of the sizing model: the edge's part of all calls to the downstream whose upstream is
-        known).
+        (the edge's share, 0..1, of the calls to the downstream that name an upstream; NULL for an
+        edge without upstream).
         """
         counted = self._durations.frame().sort(*_EDGE, "response_time_ms")
         has_time = pl.col("response_time_ms").is_not_null()

@@ -41,11 +41,11 @@ def mend(records: Records, places: Places, ledger: Ledger) -> Names:
 
     1. Names that other records outvote are changed (``weigh``).
     2. A missing upstream comes from records with the same rpc id, if these agree.
-    3. The two records of one call get the same names; see the module for which of them counts.
+    3. The two records of one call get the same names; the module tells which record decides.
     4. A missing downstream comes from records of equal rpc id, type and interface, if these agree.
-    5. For a remote call it else comes from the upstreams of the calls below, if most agree.
-    6. A missing upstream comes from the downstream of the call above, if it has only one.
-    7. If it has none, the upstream comes from the other calls below that call, if most agree.
+    5. A downstream that a remote call still lacks is the upstream that most calls below it name.
+    6. A missing upstream is the downstream of the call above, if its records name only one.
+    7. If they name none, the upstream is the one that most calls below the call above name.
     """
     names = as_recorded(records)
     weigh(records, places, names, ledger)

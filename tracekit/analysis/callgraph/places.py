@@ -24,13 +24,13 @@ class Places:
     parent : int64
         The place of the path without its last number, -1 without such a place.
     recorded : bool
-        Whether the place has a record. The other places are gaps: paths between two recorded ones,
-        or the entry.
+        Whether the place has a record. The other places are gaps: paths between a recorded path and
+        one below it, or entries.
     entry : bool
         Whether a tree of the trace starts at the place. Paths of a trace with the same first number
         form a tree. It starts at their longest common beginning: ``0.1`` for ``0.1.1`` and
-        ``0.1.2``. If its records name one upstream and a downstream, the tree starts one path
-        higher.
+        ``0.1.2``. If records of that path name a downstream and agree on an upstream, the call by
+        which the upstream was reached is missing, and the tree starts one path higher.
     of_record : int64, shape (records,)
         The place of each record.
     """

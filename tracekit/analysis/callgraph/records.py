@@ -205,7 +205,7 @@ class Paths:
 
 
 def encode(rpc_ids: pl.Series) -> tuple[Paths, Int32Array]:
-    """Return the distinct paths, and the code of each rpc id; ``NO_PATH`` for any other text."""
+    """Return the distinct paths, and the code of each rpc id; ``NO_PATH`` where it is no path."""
     distinct = rpc_ids.unique().drop_nulls()
     text = _with_ancestors(distinct.filter(distinct.str.contains(PATH)))
     # an enumeration in the order of the text gives each text its place in that order

@@ -262,12 +262,13 @@ class CallGraphs(Shown):
     ----------
     counts : dict of str to int
         Sums of ``traces_frame``: records, calls, inserted, left_out, contradicting. Numbers of
-        traces: traces, connected, with_missing_calls, with_reused_rpc_ids, with_left_out_calls,
-        with_contradicting_calls, unaffected (by these four), split (in several files).
+        traces: traces, connected, split (in several files), with_missing_calls,
+        with_reused_rpc_ids, with_left_out_calls, with_contradicting_calls, unaffected (in none of
+        the last four).
     ledger : DataFrame
         defect, action, count, unit of count, traces (number of traces with the defect).
     shapes : DataFrame
-        measure, value, count.
+        measure (calls, depth or services of a trace, fan_out of a call), value, count.
     edges : DataFrame
         upstream, downstream, rpc_type, calls, response times, weight.
     services : DataFrame

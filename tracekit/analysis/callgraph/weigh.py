@@ -36,7 +36,7 @@ def weigh(records: Records, places: Places, names: Names, ledger: Ledger) -> Non
 
 @dataclass(frozen=True)
 class Votes:
-    """The number of records that give each place (rpc id of a trace) each name.
+    """The number of records that give a name (a service) to a place (an rpc id of a trace).
 
     Parameters
     ----------

@@ -126,10 +126,10 @@ MIN_BLOCKS = 4
 def effective_samples(
     block_mean: ArrayLike, block_var: ArrayLike, block_samples: ArrayLike
 ) -> FloatArray:
-    """Compute how many independent samples would give the mean as exactly (batch means).
+    """Compute how many independent samples would give a series' mean as exactly (batch means).
 
-    The result is the variance of the series divided by the variance of its mean. The latter comes
-    from the scatter of block means, in which autocorrelation that outlasts a block shows.
+    The result is the variance of the series divided by the variance of its mean. The variance of
+    the mean comes from the scatter of block means, so it includes the effect of autocorrelation.
 
     Parameters
     ----------
@@ -187,10 +187,6 @@ def bootstrap_interval(
 ) -> FloatArray:
     """Compute bootstrap intervals of ratios of sums. Units are drawn with replacement.
 
-    For a mean over nodes, totals are the values and weights are 1; for a group of nodes, both are 0
-    outside of the group. For a mean over containers, which are drawn with their nodes, the total is
-    the sum over a node's containers, and the weight is their number.
-
     From ``MANY`` units on, limits are percentiles of the drawn means. With fewer units these would
     be too narrow, so the interval is studentized (bootstrap-t): a draw's distance from the mean is
     divided by the draw's standard error.
@@ -198,9 +194,14 @@ def bootstrap_interval(
     Parameters
     ----------
     totals, weights : array, shape (units, means)
-        The mean of a column is ``totals.sum() / weights.sum()``.
+        The mean of a column is ``totals.sum() / weights.sum()``. For a mean over nodes, a unit is a
+        node, the total is its value and the weight is 1; both are 0 for a node that is not in the
+        group. For a mean over containers, which are drawn with their nodes, the total is the sum
+        over the node's containers, and the weight is their number.
     drawn : array, shape (replicates, units)
         How often each replicate draws each unit; one matrix serves every mean.
+    level : float
+        Confidence level of the intervals.
 
     Returns
     -------
@@ -279,8 +280,8 @@ def correlation_error(
     """Compute the standard error of ``atanh r`` by a jackknife that leaves out one block at a time.
 
     Whole blocks are left out, so that correlation within a block is not counted twice. Changes
-    slower than a block are not counted. ``3 + 1 / error**2`` independent samples would give r as
-    exactly.
+    slower than a block are not counted. An error of e is as large as with ``3 + 1 / e**2``
+    independent samples.
 
     Parameters
     ----------

@@ -173,9 +173,10 @@ _MOST_ALIKE = 0.9
 def growth(values: ArrayLike, season: int = WEEK, level: float = LEVEL) -> FloatArray:
     """Compute the change of each series per season, with a confidence interval.
 
-    Least squares fits the slope together with a level for each sample of the season, such as each
-    weekday. Successive samples resemble each other, so the interval counts fewer samples. The
-    number follows from the first-order autocorrelation of the residuals, corrected for the fit.
+    Least squares fits one slope, and one level for each position in the season, such as each
+    weekday. Successive samples resemble each other, so the interval is that of a smaller number of
+    independent samples. That number follows from the first-order autocorrelation of the residuals,
+    corrected for the fit.
 
     Parameters
     ----------

@@ -28,8 +28,7 @@ T = TypeVar("T")
 class Inputs:
     """The argument of the function of a ``Result``: the database, and rows of queries by name.
 
-    Random numbers of a result depend on the seed and its label only, so that no result changes
-    another.
+    Each result draws random numbers under labels of its own, so no result changes another.
     """
 
     database: AnyDatabase
@@ -104,9 +103,9 @@ _VALUES = ("samples", "cpu_mean", "memory_mean", "cpu_var", "memory_var", "cpu_m
 class Blocks:
     """The rows of ``usage/node_blocks`` as arrays of shape (nodes, blocks).
 
-    They are means, variances and covariances of the use of a node in a block of time. Without
-    samples in a block, ``samples`` is 0 and these are NaN. ``node`` names the rows; ``time_h`` is
-    the start of each block in hours, shape (blocks,).
+    A value is the mean, variance or covariance of a node's use in a block of time. In a block
+    without samples, ``samples`` is 0 and these values are NaN. ``node`` has the node of each row,
+    and ``time_h`` the start of each block in hours, shape (blocks,).
     """
 
     node: pl.Series

@@ -162,9 +162,10 @@ def zones_confidence(inputs: Inputs) -> pl.DataFrame:
     """Return one row per node: its zone, and the probability that its true zone is another one.
 
     Columns: node, zone, pearson_r, r_low, r_high (95 % interval of the true correlation),
-    other_zone_probability (0..1), blocks, samples, cpu_effective_samples, memory_effective_samples
-    (for the means), r_effective_samples (for the correlation). NULL where the correlation is
-    undefined or there are fewer than four blocks of time.
+    other_zone_probability (0..1), blocks, samples, cpu_effective_samples, memory_effective_samples,
+    r_effective_samples (how many independent samples would give the mean of CPU, the mean of memory
+    and the correlation as exactly). NULL where the correlation is undefined or there are fewer than
+    four blocks of time.
     """
     cut = inputs.once(blocks)
     error = correlation_error(
@@ -223,8 +224,8 @@ def zone_trends(inputs: Inputs) -> pl.DataFrame:
     The trends are Theil-Sen slopes of block means.
 
     Columns: zone, nodes, cpu_slope_median and memory_slope_median (fraction of capacity per hour,
-    medians over nodes), falling_share and rising_share (0..1: nodes whose CPU falls or rises while
-    memory stays, with a slope below a tenth of CPU's).
+    medians over nodes), falling_share and rising_share (share of the nodes, 0..1, whose CPU falls
+    or rises while the slope of memory is less than a tenth as steep).
     """
     cut = inputs.once(blocks)
     slopes = pl.DataFrame(

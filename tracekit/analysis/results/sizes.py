@@ -22,13 +22,15 @@ TOLD, UNTOLD = "told", "cannot tell"
     tables=("node_usage", "container_usage"),
 )
 def service_sizes(inputs: Inputs) -> pl.DataFrame:
-    """Return one row per service and resource: the size of its containers, if it can be told.
+    """Return one row per service and resource: the size of its containers, where it is known.
 
-    Columns: service, resource, containers, nodes, verdict (``told`` or ``cannot tell``), node_share
-    (the size: share of a node that one container takes at full use, 0..1; NULL if it cannot be
-    told), relative_size (node_share / the common node_share of all services), node_share_low and
-    node_share_high (95 % interval, also given where the size is NULL). Where capacities are
-    recorded, the share is that of a node of the commonest capacity.
+    A size is the share of a node, 0..1, that one container takes at full use. Where capacities are
+    recorded, the node is one of the commonest capacity.
+
+    Columns: service, resource, containers, nodes, verdict (``told`` where the size is known well
+    enough, else ``cannot tell``), node_share (the size; NULL for ``cannot tell``), relative_size
+    (node_share / the common node_share of all services), node_share_low and node_share_high (95 %
+    interval, also given where the size is NULL).
     """
     parts = [_frame(name, *fitted) for name, fitted in inputs.once(sizes).items()]
     if not parts:
@@ -78,11 +80,11 @@ def _frame(resource: str, sums: Sums, fitted: Estimate) -> pl.DataFrame:
 def service_sizes_fit(inputs: Inputs) -> pl.DataFrame:
     """Return one row per resource: the common size of all services, and how well it is known.
 
-    Columns: resource, verdict (whether the common size can be told), node_share (the common size:
-    share of a node that one container takes at full use, 0..1; NULL if it cannot be told),
-    node_share_low, node_share_high (95 % interval), services, services_told (services with a size
-    of their own), condition_number, variance_explained_share (of the nodes' changes, 0..1), nodes,
-    steps (changes used).
+    Columns: resource, verdict (``told`` if the common size is known well enough, else ``cannot
+    tell``), node_share (the common size: share of a node that one container takes at full use,
+    0..1; NULL for ``cannot tell``), node_share_low, node_share_high (95 % interval), services,
+    services_told (services whose own size is known), condition_number, variance_explained_share (of
+    the nodes' changes, 0..1), nodes, steps (changes used).
     """
     rows = [
         {

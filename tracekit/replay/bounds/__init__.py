@@ -65,9 +65,10 @@ def volume_bounds(requested: IntArray, capacity: IntArray) -> IntArray:
 
 
 def linear_bound(request: IntArray, capacity: IntArray) -> int | None:
-    """Return a lower bound on nodes from the linear program that this module describes.
+    """Return a lower bound on nodes by the linear program in the docstring of this module.
 
-    None if the program has more than ``LARGEST_PROGRAM`` pairs of a shape and a node type. If the
+    The bound is None if the program is too large. It has a pair for each distinct request of
+    containers and each distinct capacity of nodes, and may have ``LARGEST_PROGRAM`` pairs. If the
     program has no solution, the bound is the number of nodes.
     """
     shapes, demand = _grouped(request)
@@ -90,8 +91,9 @@ def _grouped(rows: IntArray) -> tuple[IntArray, IntArray]:
 def fit_counts(shapes: IntArray, types: IntArray) -> IntArray:
     """Return how many containers of each shape fit on an empty node of each type.
 
-    int64, shape (types, shapes); ``UNLIMITED`` for a shape without any request. A row of ``shapes``
-    has the requests of a shape, a row of ``types`` the capacities of a type, by resource.
+    A row of ``shapes`` has the requests of a container by resource, and a row of ``types`` has the
+    capacities of a node. The result is int64 with the shape (types, shapes). It is ``UNLIMITED``
+    for containers that request nothing.
     """
     most = np.full((len(types), len(shapes)), UNLIMITED, dtype=np.int64)
     for column in range(shapes.shape[1]):

@@ -37,7 +37,8 @@ def load_bound(workload: Workload, most: tuple[float, float], *, requests: bool)
 def bound_after_losses(workload: Workload, most: tuple[float, float], *, requests: bool) -> int:
     """Return ``load_bound`` for the time after the last loss of a node; 0 without losses.
 
-    It covers the settled steps from the last loss on, and the nodes that are never lost.
+    The load is that of the settled steps from the last loss on. Only nodes that are never lost
+    carry it.
     """
     if workload.nodes.losses is None or not len(workload.nodes.losses.node):
         return 0
@@ -102,10 +103,11 @@ def volumes(
 def demand_bound(workload: Workload, most: tuple[float, float] = (1.0, 1.0)) -> int:
     """Return a lower bound on nodes that run all containers while no node's use exceeds ``most``.
 
-    ``most`` is a share of the capacity, for cpu and for memory; infinite for no limit. Containers
-    need their use of cpu and memory, and their requests of other resources; background use makes a
-    node smaller. The result is the highest volume bound of the settled steps (of all steps where
-    none is settled), or the linear bound of the same step if that is higher.
+    ``most`` is a share of the capacity, for cpu and for memory; infinite for no limit. A container
+    takes its use of cpu and memory, and its requests of other resources. Background use reduces the
+    capacity of a node. The bound is the highest ``volume_bound`` of the settled steps, or of all
+    steps where none is settled. At that step ``linear_bound`` is computed too, and the higher of
+    the two is returned.
     """
     steps = settled_steps(workload.use.times_ms, workload.use.settled_ms)
     needed = [volume_bound(*_demand(workload, int(step), most)) for step in steps]

@@ -17,7 +17,10 @@ from tracekit.replay.measures.use import rank_of
 
 
 def requested_at(workload: Workload, *, but_daemons: bool = False) -> IntArray:
-    """Return the sum of requests of all present containers at every step, (steps, resources)."""
+    """Return the sum of requests of all present containers at every step, (steps, resources).
+
+    With ``but_daemons``, containers of daemon sets are left out.
+    """
     counted = np.ones(workload.containers.count, dtype=np.bool_)
     if but_daemons and workload.rules.daemon is not None:
         counted = ~workload.rules.daemon
@@ -25,7 +28,10 @@ def requested_at(workload: Workload, *, but_daemons: bool = False) -> IntArray:
 
 
 def summed_at(workload: Workload, some: IntArray) -> IntArray:
-    """Return the requests of the present containers of ``some``, summed, (steps, resources)."""
+    """Return the summed requests of some containers at every step, int64, shape (steps, resources).
+
+    ``some`` has the positions of the containers. Each counts from its arrival to its departure.
+    """
     times, request = workload.use.times_ms, workload.containers.request[some]
     changes = np.zeros((len(times) + 1, len(workload.resources)), dtype=np.int64)
     np.add.at(changes, np.searchsorted(times, workload.containers.arrival_ms[some]), request)
@@ -89,6 +95,7 @@ def least_cost(demand: IntArray, rooms: IntArray, price: FloatArray) -> FloatArr
     demand : int64, shape (steps, resources)
         Summed requests.
     rooms : int64, shape (nodes, resources)
+        The amount of each node that requests may take.
     price : float64, shape (nodes,)
     """
     least = np.zeros(len(demand))

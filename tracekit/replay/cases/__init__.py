@@ -52,7 +52,17 @@ class Question:
 
 @dataclass(frozen=True, kw_only=True)
 class Answer:
-    """The answer to a case: ``values`` shaped as ``expected``, a table and a note to print."""
+    """The answer to a case.
+
+    Parameters
+    ----------
+    values : mapping
+        The answer in the form of the case's ``expected``, to be compared with it.
+    columns, rows : sequence
+        A table to print: the heads of its columns, and its rows.
+    note : str
+        A text to print.
+    """
 
     values: Mapping[str, Any]
     columns: Sequence[str] = ()
@@ -66,9 +76,10 @@ class CaseKind:
 
     Parameters
     ----------
-    answer : callable
+    answer : function(Question) -> Answer
+        Answers a case of this kind.
     inputs : mapping of str to Shape
-        The shapes of the ``inputs`` that the kind reads, checked before ``answer`` is called.
+        The form that each of the case's ``inputs`` must have, checked before ``answer`` is called.
     """
 
     answer: Callable[[Question], Answer]
@@ -76,14 +87,21 @@ class CaseKind:
 
 
 def kind(inputs: Mapping[str, Shape]) -> Callable[[Callable[[Question], Answer]], CaseKind]:
-    """Turn a function from ``Question`` to ``Answer`` into a kind of case with these inputs."""
+    """Return a decorator that makes a ``CaseKind`` from a function of ``Question`` to ``Answer``.
+
+    ``inputs`` has the form that each input of a case must have.
+    """
     return lambda answer: CaseKind(answer=answer, inputs=inputs)
 
 
 def of_inputs(
     inputs: Mapping[str, Shape],
 ) -> Callable[[Callable[..., Mapping[str, Any]]], CaseKind]:
-    """Turn a function from these inputs to ``Answer.values`` into a kind of case."""
+    """Return a decorator that makes a ``CaseKind`` from a function that takes inputs by keyword.
+
+    ``inputs`` has the form of each input. The function returns ``Answer.values``, and gets None for
+    an input that the case does not have.
+    """
 
     def made(values: Callable[..., Mapping[str, Any]]) -> CaseKind:
         def answer(question: Question) -> Answer:

@@ -179,7 +179,8 @@ def power_model_lookup(question: Question) -> Answer:
 def recent_pod_cache_cleanup(cache: list[Document], bind_now: str | None) -> Values:
     """Return the recent pods of a node that remain after a clean-up.
 
-    ``{"cache": [pod, ...]}``, oldest first. ``bind_now`` is a pod bound just before it.
+    ``{"cache": [pod, ...]}``, oldest first. ``bind_now`` is a pod that is bound just before the
+    clean-up; None for no such pod.
     """
     pods = [(one["pod"], one["age_s"]) for one in cache] + ([(bind_now, 0)] if bind_now else [])
     return {"cache": [pods[at][0] for at in surviving([age for _, age in pods])]}
@@ -298,6 +299,6 @@ def mu_sigma_(stats: Document) -> Values:
 def broken_linear_(p: list[int], points: list[list[int]]) -> Values:
     """Return the piecewise linear function through ``points`` at every value of ``p``.
 
-    ``{"values": [int, ...]}``; a point is (x, y), and the arithmetic is of integers.
+    ``{"values": [int, ...]}``. A point is (x, y), and values are computed in integers.
     """
     return {"values": broken_linear(points, np.array(p, dtype=np.int64)).tolist()}

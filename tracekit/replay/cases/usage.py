@@ -155,7 +155,8 @@ def deviation_classify(low: ResourceMap, high: ResourceMap, **inputs: Any) -> Va
     """Return the nodes that are more than ``low`` below the mean, or more than ``high`` above it.
 
     ``{"under": nodes, "over": nodes}``, each as ``{node: {resource: percent}}``. The mean is over
-    all nodes. Every resource must be beyond by one point or more; a node that is both is under.
+    all nodes. A node must be beyond the limit of every resource, by one percentage point or more. A
+    node that meets both conditions is only in ``under``.
     """
     used = node_percent(**inputs)
     mean = mean_percent(used.percent)
@@ -177,8 +178,9 @@ def normalize_classify(
 ) -> Values:
     """Return the nodes in groups; a node is in the group of the first classifier that it meets.
 
-    ``{"groups": [{node: {resource: percent}}, ...]}`` in the order of ``classifiers``. A node meets
-    ``below`` or ``above`` if it is below or above its own limits; it may be in no group.
+    ``{"groups": [{node: {resource: percent}}, ...]}`` in the order of ``classifiers``, which are
+    ``below`` or ``above``. ``limits`` has, for each node, one map of percents for each classifier.
+    A node meets ``below`` if its use of every resource is below that map. It may be in no group.
     """
     used = node_percent(**inputs)
     left = np.ones(len(used.nodes), dtype=np.bool_)

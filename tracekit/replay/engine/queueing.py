@@ -105,7 +105,7 @@ class Gangs:
         Parameters
         ----------
         holding : mapping
-            ``Patience.holding``.
+            The members of each gang that hold nodes and do not run yet: ``GangTimers.holding``.
         running, node : shape (containers,)
             Whether each container is on a node, and its last node, -1 for none.
         """
@@ -296,8 +296,8 @@ class _Nodes:
 class StalePlacer:
     """A placer made of several schedulers, each with its own outdated view of the cluster.
 
-    Container i belongs to scheduler i mod n (see ``tracekit.policy.entrant.Schedulers``). If the
-    true state cannot take a decision, its scheduler renews the view and decides once more.
+    Of n schedulers, number i mod n decides on container i (``tracekit.policy.entrant.Schedulers``).
+    If it finds no node, or one that has been filled, it renews its view and decides once more.
     """
 
     way = "plain, on views of several schedulers"

@@ -122,8 +122,8 @@ class MeasureBatch(Generic[Taken]):
     Parameters
     ----------
     sampled : function(stretches, taken) -> (Sampled, dict of arrays, shape (steps,))
-        Returns the view from which measures are computed, and the columns that are known already.
-        ``stretches`` and ``taken`` are those given to ``add``.
+        Gets all stretches and samples that were given to ``add`` since its last call. Returns the
+        ``Sampled`` from which measures are computed, and the columns that are known already.
     """
 
     def __init__(
@@ -158,7 +158,10 @@ class MeasureBatch(Generic[Taken]):
 
 
 class Used(NamedTuple):
-    """Use of nodes in millicores and bytes, and use over capacity, (steps, nodes, 2) each."""
+    """Use of cpu and memory by node, shape (steps, nodes, 2) each.
+
+    ``used`` is in millicores and bytes, and ``fractions`` is use over capacity.
+    """
 
     used: FloatArray
     fractions: FloatArray

@@ -241,7 +241,11 @@ class ReplayState:
         return self._snapshot(now, self.policy, self._residents.on(nodes))
 
     def usage_epoch(self, now: int) -> tuple[int, int | None]:
-        """Return a value that changes when the policy's measurements or their age change."""
+        """Return a key of what the policy can measure at this time: equal keys, equal measurements.
+
+        The key is the number of use samples that the policy sees, and the time of its metrics. This
+        time is None for a policy without a ``metric_time_ms`` of its own.
+        """
         own = type(self.policy).metric_time_ms is not PlacementPolicy.metric_time_ms
         return (
             self.samples.history.samples_until(now, self.policy),
@@ -277,9 +281,10 @@ class ReplayState:
         return load.rules.budgets.allowed(self.running, present)
 
     def pass_step(self, step: int, pending: int, moves: int = 0, again: int = 0) -> None:
-        """Note a sampling step; after moves the sums of the cluster are checked.
+        """Note that a sampling step has passed, and check the cluster's sums if a container moved.
 
-        ``again`` is the number of the ``moves`` whose container had been moved before.
+        ``pending`` is the number of waiting containers, ``moves`` that of moved ones, and ``again``
+        that of moved ones that had been moved before.
         """
         if self._moved:
             self.check_conservation()

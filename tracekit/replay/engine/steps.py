@@ -37,7 +37,11 @@ SETTLED = pl.col("settled") | ~pl.col("settled").any()
 
 
 def step_schema(load: Workload | None = None) -> dict[str, type[pl.DataType]]:
-    """Return the columns of steps.parquet, but for ``policy``, for one workload or for all."""
+    """Return the type of each column of steps.parquet, without the column ``policy``.
+
+    The columns are those that the workload has the data for. Without a workload they are those that
+    every workload has.
+    """
     every = {name: one for name, one in all_measures().items() if not one.needs}
     measures = every if load is None else of_workload(load)
     steps = [one.step for one in measures.values() if one.step is not None]
@@ -95,7 +99,10 @@ def _of_resources(
 
 
 def summed(schema: Mapping[str, Any]) -> dict[str, pl.Expr]:
-    """Return the polars expression of each measure over a frame of steps with these columns."""
+    """Return, for each measure, the polars expression that combines its steps into one number.
+
+    ``schema`` has the columns of a frame of steps. Measures without a column there are left out.
+    """
     return dict(_summed(tuple(schema)))
 
 
@@ -116,7 +123,10 @@ def _summed(columns: tuple[str, ...]) -> dict[str, pl.Expr]:
 
 
 def summarize(steps: pl.DataFrame) -> dict[str, Any]:
-    """Return each measure of a frame of steps, over the steps that it counts."""
+    """Return the value of each measure by name, combined over the steps of a frame.
+
+    A measure counts only the steps that its ``during`` names, such as the settled ones.
+    """
     row = steps.select(taken.alias(name) for name, taken in summed(steps.schema).items())
     return row.row(0, named=True)
 

@@ -93,9 +93,10 @@ def place_run(
     amounts: IntArray,
     chosen: IntArray,
 ) -> None:
-    """Place ``len(chosen)`` containers of one shape; ``chosen`` gets their nodes, -1 for no room.
+    """Place ``len(chosen)`` containers of one shape, i.e. with equal requests and limits.
 
-    The function is not divided, for the reason given in ``search``.
+    ``chosen`` gets the node of each, -1 for no room. The function is not divided, because calls
+    with so many arrays are slow.
     """
     score, parameters, terms = scorer.score, scorer.parameters, scorer.terms
     block, term = np.zeros((4, amounts.shape[1], 1), np.int64), np.zeros((len(terms), 1))
@@ -139,7 +140,10 @@ def place_all(
     rng: np.random.Generator,
     chosen: IntArray,
 ) -> None:
-    """Place a container of each shape in ``order``; ``chosen`` gets their nodes, -1 for no room."""
+    """Place containers one after another, and write their nodes into ``chosen``; -1 for no room.
+
+    ``order`` has the shape of each container, as a row of ``shapes``.
+    """
     at = 0
     while at < len(order):
         shape, amounts, run = order[at], shapes.asks[order[at]], 1

@@ -118,7 +118,10 @@ def place_scanning(
     rng: np.random.Generator,
     chosen: IntArray,
 ) -> None:
-    """Place a container of each shape in ``order``; ``chosen`` gets their nodes, -1 for no room."""
+    """Place containers one after another, and write their nodes into ``chosen``; -1 for no room.
+
+    ``order`` has the shape of each container, as a row of ``shapes``. No index is used.
+    """
     for at in range(len(order)):
         shape = order[at]
         node = -1

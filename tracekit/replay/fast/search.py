@@ -210,9 +210,11 @@ def split_value(ordered: FloatArray) -> float:
 
 
 class Scorer(NamedTuple):
-    """A ``Kernel`` as compiled code takes it; ``terms`` has the shape (terms, nodes).
+    """A ``Kernel`` with the terms of all nodes, in the form that compiled code takes.
 
-    ``follows`` says whether the kernel has a function ``placed``.
+    The fields are those of ``Kernel``, except two. ``terms`` has numbers of each node that the
+    score reads, shape (terms, nodes). ``follows`` says whether the kernel has a function
+    ``placed``.
     """
 
     score: Any

@@ -282,7 +282,8 @@ def of_demand(summary: pl.DataFrame) -> dict[str, Measure]:
 def not_asked_for(summary: pl.DataFrame) -> list[str]:
     """Return the resources of a summary that no container uses or requests: all their values are 0.
 
-    The row of the bound counts waiting containers too, so a requested resource has a value there.
+    A resource that only waiting containers request is not among them, because the row of the lower
+    bound counts these containers too.
     """
     return [
         resource

@@ -13,7 +13,10 @@ NOT_AGAIN = "did not run again before they departed or the replay ended"
 
 
 def of_moves(*, column: str, **fields: Any) -> Measure:
-    """Return a measure that counts moves, by default over the whole run, with these fields."""
+    """Return a measure that sums the column ``column`` of moves over steps, by default over all.
+
+    ``fields`` are the other fields of ``Measure``.
+    """
     about = {"during": "whole", "group": "answer", **fields}
     return Measure(
         unit="moves",
@@ -25,7 +28,10 @@ def of_moves(*, column: str, **fields: Any) -> Measure:
 
 
 def of_nodes_used(**fields: Any) -> Measure:
-    """Return a measure of the nodes that hold a container at a step, with these further fields."""
+    """Return a measure of the number of nodes that hold a container other than a daemon.
+
+    ``fields`` are the fields of ``Measure`` that say how steps are combined, and its texts.
+    """
     return Measure(
         unit="nodes",
         better=None,

@@ -24,9 +24,9 @@ class Room:
     Attributes
     ----------
     columns : tuple of int
+        The measured resources, as columns of the workload: see ``measured_columns``.
     names : tuple of str
-        The values of ``measured_columns`` and ``measured_names``: the resources on axis
-        ``measured``.
+        Their short names.
     capacity : float64, shape (measured, nodes)
         The amount for requests; 0 if the node does not have the resource, or has no limit.
     has_capacity : bool, shape (measured, nodes)
@@ -111,9 +111,10 @@ class Room:
 
 
 def measured_columns(load: Workload) -> tuple[int, ...]:
-    """Return the columns of CPU, memory, and every further resource that is limited and requested.
+    """Return the positions of the resources that are measured, in the order of the workload.
 
-    A limited resource whose use is recorded is included, even if no container requests it.
+    These are CPU, memory, and each other resource that containers request or whose use is recorded,
+    if some node has a limited amount of it.
     """
     limited = ((load.nodes.capacity > 0) & (load.nodes.capacity < UNLIMITED)).any(axis=0)
     wanted = np.array((load.containers.request > 0).any(axis=0))

@@ -269,8 +269,8 @@ above_ceiling_node_steps = Measure(
 def served_share(served: IntArray, placed: IntArray) -> FloatArray:
     """Return the share of running containers that are served, (steps,); NaN where none runs.
 
-    The sources count QoS as met, i.e. a container as served, if it gets what it needs (002, section
-    3). Here every container on a node that is not overloaded counts as served.
+    A container counts as served if its node is not overloaded. ``served`` and ``placed`` are the
+    numbers of served and of running containers at each step.
     """
     nobody = np.full(len(placed), np.nan)
     return np.asarray(np.divide(served, placed, out=nobody, where=placed > 0))

@@ -60,7 +60,7 @@ class Replayed:
     digest: str
 
     def without_frames(self) -> Replayed:
-        """Return the replay with empty frames, for orders of arrival that need the row alone."""
+        """Return a copy with empty frames, which keeps ``row``, ``timing`` and ``digest``."""
         return dataclasses.replace(
             self,
             steps=self.steps.clear(),
@@ -279,7 +279,11 @@ ALIKE = (
 
 
 def varying(load: Workload) -> list[str]:
-    """Return the causes of differences between orders of arrival; empty if nearly alike."""
+    """Return why results differ between orders of arrival; empty where the order hardly matters.
+
+    The causes are ``ORDER``, if enough containers could have arrived in another order, and
+    ``SIZES``, if the workload's sizes are in doubt.
+    """
     differs = float(_free(load).mean()) >= LEAST_SHARE if load.containers.count else False
     return [*([ORDER] if differs else []), *([] if load.provenance.doubt is None else [SIZES])]
 

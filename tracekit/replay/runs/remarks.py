@@ -72,7 +72,7 @@ def use_assumed(
 
 
 def unjudged(load: Workload) -> Iterator[Fact]:
-    """Yield facts on peaks of production before the settled steps, which are not measured.
+    """Yield facts on peaks of production that are not measured, as they precede the settled steps.
 
     There are no facts where all steps or none are settled, where no placement is recorded, or where
     a settled peak is about as high.

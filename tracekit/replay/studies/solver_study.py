@@ -49,7 +49,11 @@ def greedy(judged: BatchFitness, size: int, nodes: int) -> IntArray:
 
 
 def local_search(judged: BatchFitness, start: IntArray, nodes: int, rounds: int) -> IntArray:
-    """Apply the best move or swap of containers repeatedly, until none improves the fitness."""
+    """Improve a placement by moves and swaps of containers, and return the node of each container.
+
+    Each round applies the one with the best fitness. The search ends after ``rounds`` rounds, or
+    when none improves the fitness. ``start`` has the first node of each container, below ``nodes``.
+    """
     chosen = start.copy()
     best = float(judged.fitness(chosen[None, :])[0][0])
     for _ in range(rounds):

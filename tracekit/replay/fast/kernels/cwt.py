@@ -43,10 +43,10 @@ _LN2_HIGH, _LN2_LOW = 0.6931471803691238, 1.9082149292705877e-10
 
 @compiled
 def logarithms(values: FloatArray) -> FloatArray:
-    """Compute ``ln`` of each value, to about one unit in the last place; 0 up to 1e-300.
+    """Return the natural logarithm of each value, to about one unit in the last place.
 
-    A value is ``2**e * m`` with m in 0.707..1.414, and ``ln m = 2 atanh((m - 1)/(m + 1))``, whose
-    series has a ratio below 0.03.
+    The result is 0 for values up to 1e-300. A value is ``2**e * m`` with m in 0.707..1.414, and
+    ``ln m = 2 atanh((m - 1)/(m + 1))``, whose series has a ratio below 0.03.
     """
     bits = values.view(np.int64)
     logs = np.empty(len(values))
@@ -201,7 +201,7 @@ def _terms(snapshot: Snapshot) -> FloatArray:
 
 
 def make(policy: Cwt, resources: Sequence[str], allocatable: IntArray) -> Kernel | None:
-    """Return the kernel of CWT with the observed ideal; None for other ideals."""
+    """Return the kernel of CWT if its parameter ``ideal`` is 'observed', else None."""
     if policy.ideal != "observed":
         return None
     columns = [column_of(resources, name) for name in CRITERIA.values()]
