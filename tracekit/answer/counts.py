@@ -116,7 +116,15 @@ JOINT = 1.05
 
 
 def counts_of(study: Study, case: Case) -> list[Count]:
-    """Return each policy's count from a study of the fewest nodes, the best policy first."""
+    """Return how many nodes each policy needs, the best policy first.
+
+    Parameters
+    ----------
+    study : Study
+        The results of ``tracekit nodes``.
+    case : Case
+        The requests and limits under which nodes were counted.
+    """
     end = "_as_production" if case == "no_more_often" else ""
     orders, nodes = (study.frames[f"{name}{end}"] for name in ("orders", "nodes"))
     return [

@@ -158,12 +158,12 @@ class Evidence:
 
 
 def choose(results: Results, *, named: Collection[str] = (), in_use: str = USUAL) -> Choice:
-    """Return the policy that a run recommends with all nodes.
+    """Return the policy that a run recommends while all nodes stay.
 
     Parameters
     ----------
     named : collection of str
-        Policies that the user wrote by name. Those that ``all`` or ``common`` add do not count.
+        Policies that the user wrote by name, without those that ``all`` or ``common`` add.
     in_use : str
         The policy that stands for production's scheduler.
     """

@@ -94,7 +94,7 @@ def _moved(value: Scalar | Sequence[str], beside: Path) -> Scalar | Sequence[str
 
 @functools.cache
 def all_claims() -> Mapping[str, Claim]:
-    """Return every claim by name, read from the file of claims.
+    """Return every claim about results that the project checks, by name, from the file of claims.
 
     A claim takes the settings that it lacks from its experiment.
     """

@@ -150,10 +150,10 @@ def _verdict(measure: str, change: float, hours: int, *, separated: bool) -> str
 
 
 def shadow_verdict(study: Study) -> Fact:
-    """Return whether to switch from production to the best policy of the shadow.
+    """Return whether to switch from production's scheduler to the best policy of a shadow run.
 
-    Policies are judged by the share of their choices that leave a node above the ceiling, the used
-    fraction from which on a node is full.
+    In a shadow run policies choose nodes beside the scheduler, and nothing moves. A policy is
+    judged by the share of its choices that leave a node above the used fraction of a full node.
     """
     rows = study.frames["changes"].filter(measure=DECIDES).sort("change").to_dicts()
     best, hours = rows[0], study.about["hours"]

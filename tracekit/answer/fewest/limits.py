@@ -160,7 +160,10 @@ class Limits:
         return min((one for one in highest if one is not None), default=float("inf"))
 
     def nobody_waits(self, policy: str) -> bool:
-        """Return whether the limits allow no container to wait for a node at any counted step."""
+        """Return whether the limits are broken by any container that waits for a node.
+
+        Only the steps that count in results are looked at.
+        """
         return self.most(policy, WAITING[1]) < 1
 
     def of_waiting(self, margin: Margin) -> bool:

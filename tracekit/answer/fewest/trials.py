@@ -188,7 +188,7 @@ class Trials:
         return self.replayed(order, np.arange(self.load.nodes.count)).row
 
     def seen(self, place: IntArray) -> tuple[Trial, ...]:
-        """Return the trials asked for so far on the first n nodes of ``place``, largest n first."""
+        """Return the replays so far on the first nodes of ``place``, those on most nodes first."""
         trials = []
         for order, key in tuple(self._seen):
             stay = np.frombuffer(key, np.int64)

@@ -61,7 +61,7 @@ class Cells(Constraint):
 
     @property
     def about(self) -> BoolArray:
-        """Which containers are bound to cells."""
+        """Whether each container is bound to NUMA cells, shape (containers,)."""
         return np.asarray(self.numa_cells > 0)
 
     @property

@@ -142,7 +142,7 @@ class Duplicates:
     first: IntArray
 
     def among(self, places: IntArray, rows: int) -> Duplicates:
-        """Return the duplicates among ``rows`` rows, if only rows at ``places`` were compared."""
+        """Return these duplicates by positions among ``rows`` rows; ``places`` were compared."""
         staying = np.ones(rows, dtype=np.bool_)
         staying[places] = self.staying
         return Duplicates(staying, places[self.gone], places[self.first])

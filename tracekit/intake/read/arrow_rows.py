@@ -318,7 +318,7 @@ class Fractions:
     _seen: dict[tuple[str, str, str], tuple[int, int, float]] = field(default_factory=dict)
 
     def note(self, table: str, rows: pl.DataFrame) -> None:
-        """Add the fractions among some rows of a table to the counts; other units do not count."""
+        """Count the amounts of some rows with the unit ``fraction``, and how many are too large."""
         if "unit" not in rows.columns or "resource" not in rows.columns:
             return
         shares = rows.filter(pl.col("unit") == _UNIT)

@@ -219,12 +219,14 @@ class Interference(PlacementPolicy):
             object.__setattr__(self, "fit", _Beside(folder))
 
     def beside(self, folder: Path, *, by_default: bool = False) -> Self:
-        """Return the policy bound to the fit in ``folder`` if it is ``fit=beside``, else itself.
+        """Return the policy with the fit in ``folder`` if its parameter ``fit`` is "beside".
+
+        Any other policy is returned unchanged.
 
         Parameters
         ----------
         by_default : bool
-            Whether a policy without parameters is bound to the fit, too.
+            Whether a policy whose parameters are all defaults gets the fit, too.
         """
         asks = self.fit == BESIDE and not isinstance(self.fit, _Beside)
         if not asks and not (by_default and str(self) == self.name()):

@@ -220,7 +220,7 @@ class EvictorArgs(Fields, frozen=True):
         return unknown if isinstance(below, str) else ""
 
     def evictor(self) -> Evictor:
-        """Return the settings that the arguments describe."""
+        """Return the evictor with these arguments: it decides which pods may be evicted."""
         age = re.findall(r"(\d+(?:\.\d+)?)(ms|s|m|h)", self.min_pod_age)
         return Evictor(
             node_fit=self.node_fit,

@@ -116,7 +116,7 @@ class Cycle:
 
     @property
     def renewed(self) -> BoolArray:
-        """Whether each pod was created anew after its record was made, shape (placed,)."""
+        """Whether each pod was created after its recorded fields were read, shape (placed,)."""
         if self.snapshot.pods is None:
             return np.zeros(len(self.created_ms), dtype=np.bool_)
         recorded = self.pods.created_ms[self.snapshot.placed.index]

@@ -227,7 +227,10 @@ class Snapshot:
 
     @property
     def usage(self) -> NodeUsage:
-        """Measured use of nodes up to the policy's metric time; the policy must read 'usage'."""
+        """Measured use of nodes up to the policy's metric time.
+
+        A policy that uses it lists 'usage' in its ``reads``.
+        """
         return _declared(self.known_usage, "usage")
 
     @property

@@ -37,7 +37,7 @@ class ShapeTable(NamedTuple):
 
 
 def shapes_of(load: Workload) -> ShapeTable:
-    """Return the shapes of a workload's containers."""
+    """Return the distinct combinations of requests and limits that a workload's containers have."""
     amounts = (load.containers.limit, load.containers.request, load.containers.nonzero_request)
     code = np.zeros(load.containers.count, dtype=np.int64)
     for column in (part[:, at] for part in amounts for at in range(part.shape[1])):

@@ -184,7 +184,7 @@ class Sampled:
     def of_all(self) -> FloatArray:
         """Use over capacity of every measured resource, shape (measured resources, steps, nodes).
 
-        NaN for a node that does not have a further resource.
+        NaN where a node lacks the resource, as a node without GPUs does.
         """
         fractions = np.full((len(self.contents.room.columns), *self.by_resource.shape[1:]), np.nan)
         fractions[list(USED)] = self.by_resource

@@ -128,7 +128,7 @@ class Threshold:
 
     @property
     def new_of_worst(self) -> bool:
-        """Whether the new run's ``measure`` is taken in its worst order of arrival."""
+        """Whether ``measure`` is the new run's value in its worst order of arrival."""
         return any(
             _is_worst(node) and self.measure in _named(node) for node in ast.walk(self.condition)
         )

@@ -211,7 +211,13 @@ def use_by_count(load: Workload, node: IntArray, first: int) -> FloatArray:
 
 
 def sets_frame(results: Results, containers: int) -> pl.DataFrame:
-    """Return a row for each measurement of imbalance: by policy, set and number of containers."""
+    """Return the imbalance of nodes by policy, set of containers and number of placed containers.
+
+    Parameters
+    ----------
+    containers : int
+        The containers of a set. The imbalance is measured at several numbers up to it.
+    """
     at = counts(containers)
     sets = len(next(iter(results.values())))
     return pl.DataFrame(

@@ -212,13 +212,14 @@ def _sum_uneven(ground: FloatArray, nothing: FloatArray) -> float:
 
 
 class Given(NamedTuple):
-    """The data that a compiled cost gets with the positions of a search.
+    """The data that a compiled cost gets beside the proposed positions of a search.
 
     Parameters
     ----------
     order : int64, shape (nodes,)
-        ``order[i]`` is the node that a component x of a position means if i <= x < i + 1.
+        The nodes in the order of the search. A proposal of x means the node ``order[floor(x)]``.
     case : Case
+        The nodes and the containers of the batch, as arrays.
     """
 
     order: IntArray
