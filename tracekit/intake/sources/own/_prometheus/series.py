@@ -60,7 +60,7 @@ class CounterHash(NamedTuple):
 
 
 def number_of(name: str, labels: Mapping[str, str]) -> CounterHash:
-    """Return the ``Number`` of a series with this name and these labels."""
+    """Return the ``CounterHash`` of a series with this name and these labels."""
     text = json.dumps([name, sorted(apart_from_replica(labels))]).encode()
     counter = int.from_bytes(blake2b(text, digest_size=_COUNTER_BYTES).digest())
     return CounterHash(counter, next((labels[one] for one in _LABELS if labels.get(one)), ""))
