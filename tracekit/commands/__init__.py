@@ -26,7 +26,7 @@ def function_names() -> list[str]:
 
 
 def command_names() -> list[str]:
-    """Return the files that hold a command."""
+    """Return the names of the modules in this folder that define a subcommand."""
     return [one for one in _names() if one not in _LIBRARY_ONLY]
 
 

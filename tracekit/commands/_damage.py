@@ -29,11 +29,11 @@ _NOT_DAMAGE = {
 
 
 def sound(verb: Callable[P, R]) -> Callable[P, R]:
-    """Wrap a library function.
+    """Wrap a library function so that its errors name the damaged file or the full disk.
 
-    After an unforeseen error, the folders among its arguments are verified, and the first damaged
-    file is the error. The error of an engine on a full or read-only disk becomes an OSError. A URL
-    as ``out`` is refused before the call.
+    After an unforeseen error, the folders among the arguments are verified, and the first damaged
+    file is raised as the error. The error of an engine on a full or read-only disk becomes an
+    OSError. A URL as ``out`` is refused before the call.
     """
     names = list(inspect.signature(verb).parameters)
     at = names.index("out") if "out" in names else len(names)

@@ -26,12 +26,12 @@ from tracekit.cluster.declared import START
 
 @dataclass(frozen=True)
 class Option(About):
-    """A parameter as an option of the command line.
+    """The declaration of a parameter of a library function as a command-line option.
 
     Parameters
     ----------
     doc : str
-        The help; empty for the help of the ``About`` beside it.
+        The help; empty for the help of another ``About`` in the same annotation.
     names : str
         The flags, with blanks between; empty for ``--`` and the parameter's name.
     metavar : str, optional
@@ -39,11 +39,11 @@ class Option(About):
     read : callable, optional
         Makes the value from the typed text.
     takes : type, optional
-        The typed value's type, if it is not text; ``read`` gets the whole typed value.
+        The type of the typed value, if it is not text; ``read`` then gets a value of this type.
     default : object
         The typed text by default; None for the function's own default.
     shown : str, optional
-        The default's text in the help, where the default is None.
+        The text that the help shows as the default where the default is None.
     off : bool
         Whether the option is a flag that sets the value to False.
     completes : str
@@ -74,7 +74,7 @@ _UNITS = {"": 1, "b": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
 
 
 def size_bytes(text: str) -> int:
-    """A size such as ``1GB``, ``512MiB`` or ``800M`` in bytes; TracekitError for other text."""
+    """Return a size such as ``1GB`` or ``512MiB`` in bytes; raises TracekitError for other text."""
     match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([kmgt]?)(i?)b?\s*", text.lower())
     if not match:
         raise TracekitError(
@@ -86,7 +86,7 @@ def size_bytes(text: str) -> int:
 
 
 def key_values(pairs: Sequence[str]) -> Mapping[str, str]:
-    """``name=value`` pairs as a dictionary; raises TracekitError for a text without '='."""
+    """Return ``name=value`` texts as a dictionary; raises TracekitError for other texts."""
     parsed = {}
     for pair in pairs:
         name, equals, value = pair.partition("=")
@@ -99,7 +99,10 @@ def key_values(pairs: Sequence[str]) -> Mapping[str, str]:
 
 
 def named_files(files: Sequence[str]) -> Mapping[str, str]:
-    """Files by the names of their tables; a file without a name has its first word as name."""
+    """Return ``name=file`` texts as a dictionary; raises TracekitError for a repeated name.
+
+    Without ``=`` the name is the file's, up to its first dot: ``a/b.csv.gz`` is named ``b``.
+    """
     named: dict[str, str] = {}
     for one in files:
         name, equals, file = one.partition("=")
@@ -114,16 +117,17 @@ def named_files(files: Sequence[str]) -> Mapping[str, str]:
 
 
 def starting(assume: Sequence[str], start: str) -> Sequence[str]:
-    """Return the assumptions, with the start of the replay unless it is the default."""
+    """Return ``assume``, with ``start=<start>`` added unless ``start`` is the default."""
     return assume if start == START else [*assume, f"start={start}"]
 
 
 def priced(
     assume: Sequence[str], prices: Sequence[str], table: Path | str | None, currency: str | None
 ) -> Sequence[str]:
-    """Return the assumptions, with prices by instance type and their currency if given.
+    """Return ``assume``, with ``prices=...`` and ``currency=...`` added where they are given.
 
-    Raises TracekitError for a wrong price or currency, and for a table without prices.
+    ``table`` is a file of prices by instance type. Raises TracekitError for a wrong price or
+    currency, and for a table without prices.
     """
     from tracekit.cluster.circumstances import check_currency, read_prices
 

@@ -59,21 +59,25 @@ def replay_by(
     source: WorkloadSource | None = None,
     progress: Progress = SILENT,
 ) -> Run:
-    """Replay by a crew, or by this process, and write the run folder; see ``commands.replay``.
+    """Replay in worker processes, or in this process, and write the run folder.
+
+    Other parameters are those of ``commands.replay``.
 
     Parameters
     ----------
+    crew : Crew, optional
+        The worker processes; None replays in this process.
     schedulers : Schedulers, optional
-        Several schedulers, by which each policy is replayed, too.
+        Each policy is also replayed with these several schedulers.
     follow : bool
-        Whether policies that are not in ``repeat_policies`` meet further orders as long as they may
-        be recommended.
+        Whether policies outside ``repeat_policies`` are replayed in further orders of arrival, as
+        long as they may be recommended.
     fit : path, optional
         The fit for policy ``interference`` where the policy has none of its own.
     keep : bool
-        Whether finished replays are kept beside the run folder, until the caller forgets them.
+        Whether finished replays stay stored next to the run folder, until the caller forgets them.
     source : WorkloadSource, optional
-        The workload, if it is shared already.
+        The workload, if the caller has opened it already.
     """
     if store is not None:
         folder, by_default = fit or fit_beside(store.path), fit is not None
@@ -124,9 +128,10 @@ def replay_by(
 
 @contextlib.contextmanager
 def read_once(source: WorkloadSource, out: Path) -> Iterator[WorkloadSource]:
-    """Read a workload now, and share it with all processes, in a folder beside the run folder.
+    """Read a workload now, and yield a source that maps it into memory in every process.
 
-    The workload is freed before its shared copy is mapped, as memory may hold only one.
+    The shared copy lies in a folder next to ``out`` until the block ends. The workload is freed
+    before its shared copy is mapped, as memory may hold only one.
     """
     at = cache_folder(out) / "workload"
     with shared(source.load(), at):

@@ -40,7 +40,7 @@ class AnalyzeStage:
 
 @dataclass(frozen=True)
 class CallStage:
-    """Writes the call graphs into a folder; ``jobs`` is 1 beside replays."""
+    """Writes the call graphs into a folder by ``jobs`` processes; 1 while replays run."""
 
     store: Store
     out: Path
@@ -55,11 +55,11 @@ class CallStage:
 
 @dataclass(frozen=True)
 class FitStage:
-    """Writes the fit of the cost of neighbours into a folder; skipped where data is missing.
+    """Writes the fit of the cost of neighbours into a folder; writes none where data is missing.
 
     Parameters
     ----------
-    traces : folder of the trace; a made-up trace has the vCPUs of containers
+    traces : folder of the trace; that of a made-up trace also tells the vCPUs of containers
     """
 
     store: Store
@@ -82,7 +82,7 @@ class FitStage:
 
 @dataclass(frozen=True)
 class BindStage:
-    """Writes the placement by a fit into a folder, where the vCPUs of containers are known."""
+    """Replays a made-up trace down to the vCPU by a fit, and writes the result into a folder."""
 
     store: Store
     traces: Path
@@ -92,7 +92,7 @@ class BindStage:
     name = "placement down to the vCPU"
 
     def due(self) -> bool:
-        """Return whether the fit tells sockets apart, and there are not too many containers."""
+        """Return whether vCPUs are known, the fit has k1, and at most ``MOST_BOUND`` rows."""
         pooled = read_frame(self.fit / "pooled.parquet").row(0, named=True)
         can_bind = bool(_seats(self.traces)) and pooled["k1"] is not None
         return can_bind and self._count() <= MOST_BOUND
@@ -113,7 +113,7 @@ def _seats(traces: Path) -> tuple[Path, Path] | None:
 
 
 def identified(fit: Path) -> bool:
-    """Return whether a fit has the cost of neighbours on one socket, or on one node."""
+    """Return whether a fit has k2, the cost of neighbours on the same socket or node."""
     return read_frame(fit / "pooled.parquet")["k2"][0] is not None
 
 
@@ -121,7 +121,7 @@ Stage = AnalyzeStage | CallStage | FitStage | BindStage
 
 
 class Begun:
-    """Stages that run beside other work."""
+    """The stages of a run that worker processes do while the caller does other work."""
 
     def __init__(self, crew: Crew, progress: Progress, task: Task) -> None:
         self._crew, self._progress, self._task = crew, progress, task
@@ -138,7 +138,7 @@ class Begun:
         self._running[stage.name] = future
 
     def ended(self, name: str) -> bool:
-        """Wait for the end of a stage; False if no stage has the name."""
+        """Wait for the end of a stage and return True; return False if no stage has the name."""
         if name in self._running:
             self._running[name].result()
         return name in self._running
@@ -151,7 +151,7 @@ class Begun:
 
 @contextlib.contextmanager
 def under_way(stages: Sequence[Stage], crew: Crew, progress: Progress) -> Iterator[Begun]:
-    """Begin stages on entry, and wait for them on exit."""
+    """Begin stages on entry, yield them, and wait for all of them when the block ends."""
     # the binding begins after the fit
     later = sum(isinstance(stage, FitStage) and bool(_seats(stage.traces)) for stage in stages)
     with progress.task("other stages", len(stages) + later, "stages") as task:

@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
 
 def made(study: Callable[[Crew], Study], out: str | Path | None, *, jobs: int = 1) -> Study:
-    """Compute a study by ``jobs`` processes, and write it to ``out`` if given.
+    """Return what ``study`` computes with ``jobs`` processes; write it to ``out`` if given.
 
-    Raises TracekitError as the study does, and for an ``out`` with anything but a study in it.
+    Raises TracekitError as the study does, and for an ``out`` that holds anything but a study.
     """
     if out is not None:
         STUDY_FOLDER.check_free(Path(out))
@@ -41,12 +41,14 @@ def print_bench(
     json: bool,
     show: Callable[[Study, Sequence[Fact]], None],
 ) -> None:
-    """Print an experiment as JSON, or by ``show``.
+    """Print the study of an experiment as one JSON document, or by ``show``.
 
     Parameters
     ----------
+    experiment : str
+        The experiment whose claims are judged; ``show`` gets the facts on them.
     names : sequence of str
-        The parts of the JSON document: frames, and ``facts`` for the claims.
+        The parts of the JSON document: frames of the study, and ``facts`` for the claims.
     """
     from tracekit.answer.claims.every import claim_facts
 

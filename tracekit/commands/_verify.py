@@ -48,7 +48,7 @@ class Subset:
 
 @dataclass(kw_only=True)
 class Verified:
-    """The result of a verification; see ``tracekit.commands.check``."""
+    """The counts and findings of a verification; see ``tracekit.commands.check``."""
 
     verified: int = 0
     without_checksums: list[str] = field(default_factory=list)
@@ -57,7 +57,7 @@ class Verified:
     unfinished: bool = False
 
     def document(self) -> dict[str, Any]:
-        """As JSON values."""
+        """Return the fields as JSON values."""
         return dataclasses.asdict(self)
 
 

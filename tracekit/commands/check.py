@@ -42,9 +42,10 @@ def check(
         str | None, Option("Verify one of so many shares of the files, e.g. 1/7.", metavar="N/OF")
     ] = None,
 ) -> StoreCheck:
-    """The data-quality ledger: ``{"tables": {name: {rows_read, ...}}, "ledger": [...], ...}``.
+    """Return the data-quality ledger.
 
-    Its ``doubts`` are facts on contradictions in the tables.
+    It is ``{"tables": {name: {rows_read, ...}}, "ledger": [...], "doubts": [...]}``. The doubts are
+    facts on contradictions in the tables.
 
     Parameters
     ----------
@@ -52,7 +53,7 @@ def check(
         "without_checksums": [source file, ...], "damaged": [{path, kind, found, source_file}, ...],
         "stale": [outdated derived file, ...], "unfinished": whether the last ingest was cut
         short}``. The folder may also be a result, or contain stores and results
-    subset : verify only the n-th of so many shares of the files, by their paths
+    subset : verify only one share of the files: ``2/7`` is the second, ninth, ... in order of paths
     """
     from tracekit.store.folder import open_store
     from tracekit.store.query import run

@@ -52,8 +52,8 @@ def compare(
 ) -> Study:
     """Compare two run folders; see ``answer.comparison.run_compare``.
 
-    A store with a shadow's record, given alone, has policies compared with production; see
-    ``answer.comparison.shadow``.
+    ``base`` alone is a store with the record of ``tracekit serve --shadow``, whose policies are
+    compared with production; see ``answer.comparison.shadow``.
 
     Parameters
     ----------

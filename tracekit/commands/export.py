@@ -46,7 +46,7 @@ def export(
         ),
     ] = None,
 ) -> Answer:
-    """Write a run in a format of ``tracekit.live.export``; facts on what is written and lost."""
+    """Write a run in a format of ``tracekit.live.export``; return facts on what it lost."""
     from tracekit.live.export import ExportSource
     from tracekit.live.export import export as write
 

@@ -129,7 +129,11 @@ def _show(study: Study, facts: Sequence[Fact]) -> None:
 
 
 def tallied(study: Study) -> list[tuple[str, str, float, str, str]]:
-    """Copy, rival, its evaluations, and what TBESK is at equal iterations and evaluations."""
+    """Return a row for each variant and search: how often TBESK is better, even or worse.
+
+    A row has variant, search, the search's mean evaluations, and two texts such as ``5, 1, 2``:
+    counts at equal iterations and at equal evaluations.
+    """
     equal = study.frames["equal_evaluations"].partition_by("variant", "search", as_dict=True)
     rows = []
     for (variant, search), part in study.frames["summary"].group_by(

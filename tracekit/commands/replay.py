@@ -223,9 +223,9 @@ def command(call: Call, out: Path, json: JsonOption = False) -> None:
 
 
 def table_of(results: Results) -> tuple[list[str], list[list[str]]]:
-    """The heads and rows of the table of policies by the deciding measures, production first.
+    """Return the heads and rows of the table of policies and measures, production first.
 
-    Policies that place alike are one row.
+    Policies with equal placements share a row. The last row is the lower bound, if there is one.
     """
     from tracekit.answer.intervals import COMPARED
     from tracekit.answer.run_facts import unit_of

@@ -56,7 +56,7 @@ def _names(data: Data, policies: list[Mapping[str, Any]]) -> list[str]:
 
 
 def assumptions(data: Data) -> pl.DataFrame:
-    """The assumptions of the run, and whether each quantity is recorded, inferred or absent."""
+    """Return a table of name and value: the origin of each quantity, then each assumption."""
     load = (data.run or {}).get("workload", {})
     origins = load.get("quantities") or (data.info or {}).get("quantities", {})
     rows = [{"name": name, "value": how} for name, how in origins.items()]
@@ -88,7 +88,7 @@ _POLICY_COLUMNS = ("policy", "parameters", "source", "file", "sha256")
 
 
 def sources(data: Data) -> pl.DataFrame:
-    """Return the releases of a store's files; a made-up trace has neither licence nor address."""
+    """Return a row for each release in a store; a made-up trace has neither licence nor address."""
     declared, entries = all_sources(), (data.info or {}).get("sources", [])
     rows = []
     for name in sorted({entry["release"] for entry in entries}):

@@ -44,7 +44,7 @@ class Computed:
         self._places: dict[str, Path] = {}
 
     def frame(self, name: str) -> pl.DataFrame:
-        """``analysis/<result>``, ``callgraph/<frame>`` and so on; without columns if absent."""
+        """Return a frame such as ``analysis/<result>`` or ``fit/<frame>``; no columns if absent."""
         kind, _, what = name.partition("/")
         if kind not in self._frames:
             makers = {ANALYSIS: self._analysis, CALLGRAPH: self._callgraph}
@@ -53,10 +53,10 @@ class Computed:
         return self._frames[kind].get(what, pl.DataFrame())
 
     def query(self, name: str) -> pl.DataFrame | None:
-        """The rows of a query with default parameters, where the analysis has them; else None.
+        """Return a query's rows from the analysis results; None where they lack them.
 
-        The folder counts only if the store has not been written since. Queries on calls are never
-        run as SQL, which could take more memory than the machine has.
+        A file of results counts only if the store has not been written since. Queries on calls are
+        never run as SQL, which could take more memory than the machine has.
         """
         file = self._beside(ANALYSIS) / f"{name}.parquet"
         written = (self._store.path / MANIFEST).stat().st_mtime
@@ -119,7 +119,7 @@ def folders_of(store: Path | None) -> dict[str, Path]:
 
 
 def total_ledger(by_trace: pl.DataFrame) -> pl.DataFrame:
-    """Return the ledger of all traces from the ledger of each."""
+    """Return the defects of all traces, by defect and action, from a ledger of each trace."""
     return (
         by_trace.group_by("defect", "action")
         .agg(pl.col("count").sum(), pl.len().cast(pl.Int64).alias("traces"))
@@ -134,7 +134,7 @@ HEADS = ("policy", "measure", "base", "new", "change", "95 %", "verdict")
 
 
 def verdict_of(fact: Fact) -> str:
-    """Return the word for the verdict on a change."""
+    """Return the words for the verdict on a change, or for its reason where one is given."""
     return (fact.because or fact.verdict).replace("_", " ")
 
 

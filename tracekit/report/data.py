@@ -28,7 +28,11 @@ _OF_LOAD = ("name", "nodes", "steps")
 
 
 def folders_of_studies(source: Path, given: Sequence[Path]) -> dict[str, Path]:
-    """Folders of studies by name; a given one goes before one beside the source."""
+    """Return the study folders to show by name: those near ``source``, then ``given`` ones.
+
+    If ``source`` is a study itself, no other one near it counts. A given folder replaces another of
+    its name.
+    """
     around = source.resolve().parent
     beside = around if around.name == BESIDE else around / BESIDE
     folders = sorted(beside.iterdir()) if beside.is_dir() else []
@@ -40,17 +44,19 @@ def folders_of_studies(source: Path, given: Sequence[Path]) -> dict[str, Path]:
 def read_studies(
     folders: Mapping[str, Path], given: Sequence[Path], load: Mapping[str, Any] | None
 ) -> dict[str, Study]:
-    """The studies of these folders; a folder that is not given must be of the run's workload.
+    """Return the studies of these folders, without those of another workload.
+
+    Given folders are read whatever their workload. Other damaged folders are left out.
 
     Parameters
     ----------
     load : mapping, optional
-        The workload of the shown run, from its manifest.
+        The workload of the shown run, from its manifest; None to take every study.
 
     Raises
     ------
     TracekitError
-        For a given folder without a study. Other damaged folders are left out.
+        For a given folder without a study.
     """
     studies = {}
     for name, folder in folders.items():
@@ -65,7 +71,7 @@ def read_studies(
 
 
 def of_load(study: Study, load: Mapping[str, Any]) -> bool:
-    """Return whether a study is of a run's workload; a study of no cluster belongs to every run."""
+    """Return whether a study is of a run's workload; one without workload and store always is."""
     ours = study.about.get("workload")
     if ours is None:
         return "store" not in study.about
@@ -87,7 +93,7 @@ SIZE_FRAMES, SIZE = ("table", "summary", "containers", "training", "sensitivity"
 
 
 class Data:
-    """Frames by name; a query runs when a page first reads it.
+    """All that the pages of one report read; a query runs when a page first reads it.
 
     Parameters
     ----------
@@ -106,7 +112,7 @@ class Data:
     answer : Answer, optional
         The answer of the run.
     paths : Paths, optional
-        The paths of all these, as commands name them.
+        The paths of the source, store, run and studies, as commands name them.
     """
 
     def __init__(
@@ -142,9 +148,9 @@ class Data:
         return self._fetch is not None
 
     def frame(self, name: str) -> pl.DataFrame:
-        """A frame by its name: a query, ``replay/<frame>``, ``<study>/<frame>``, or a result.
+        """Return the frame of a query, of a run (``replay/<frame>``), a study, or a result.
 
-        A frame without columns where there is none.
+        An absent frame has no columns.
         """
         if name in all_queries():
             return self.query(name)
@@ -161,12 +167,12 @@ class Data:
         return self._frames[key]
 
     def study(self, name: str) -> Study | None:
-        """Return the study of a folder of this name, else the first study of this name."""
+        """Return the study whose folder has this name, else the first study of this name."""
         ours = (one for one in self.studies.values() if one.name == name)
         return self.studies.get(name) or next(ours, None)
 
     def result(self, name: str) -> pl.DataFrame:
-        """A result of analytics, call graphs or a study; without columns when there is none."""
+        """Return ``<study>/<frame>`` or a result of the store; no columns where it is absent."""
         kind, _, frame = name.partition("/")
         study = self.study(kind)
         if study is not None:
@@ -185,7 +191,7 @@ class Data:
 
 @dataclass(frozen=True, kw_only=True)
 class Shown:
-    """The source of a report.
+    """What ``open_source`` finds at a path: a store, a run, or neither for a study.
 
     Parameters
     ----------
@@ -248,7 +254,7 @@ def _named_store(run: Path, document: Mapping[str, Any]) -> Store | None:
 
 
 def answer_at(source: Path, run: Path | None) -> Answer | None:
-    """Return the answer of the whole run around a replay or a store, else the source's own."""
+    """Return the answer stored for a source; for the parts of ``tracekit run``, the whole run's."""
     part = source.resolve() if run is None else run.resolve()
     whole = read_answer(part.parent) if part.name in (REPLAY, "store") else None
     return whole or read_answer(part)
@@ -256,7 +262,7 @@ def answer_at(source: Path, run: Path | None) -> Answer | None:
 
 @contextlib.contextmanager
 def opened(source: Path, studies: Sequence[Path] = (), *, queries: bool = True) -> Iterator[Data]:
-    """The data of a store, a run or a study folder, and of further studies, while it is open.
+    """Open a store, a run or a study folder, with further studies, and yield the data for a report.
 
     Without ``queries`` a run is shown without its store.
 

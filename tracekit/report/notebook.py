@@ -40,7 +40,7 @@ _RANK = 2
 
 
 def text_of(result: Any) -> str:
-    """Return the result in a few lines: its facts, and the places of its frames."""
+    """Return a result as a few lines of text: its facts, and where its frames are."""
     answer, title = conclusion_of(result), _title(result)
     facts = () if answer is None else answer.facts
     lines = [short(one) for one in facts if one.weight < _RANK] or [
@@ -50,7 +50,7 @@ def text_of(result: Any) -> str:
 
 
 def html_of(result: Any) -> str:
-    """The result as HTML: its facts or plain values, its first frame, places of other frames."""
+    """Return a result as HTML: its facts or plain values, its first frame, and the other frames."""
     return "".join(_parts(result))
 
 

@@ -34,7 +34,7 @@ _ZONES = ("A", "B", "C")
 
 
 def facts_of_store(data: Data) -> Iterator[Fact]:
-    """Yield the span first, then tables, use, zones, defects and call graphs."""
+    """Yield the facts on a store: its tables, use of nodes, correlation zones, and defects."""
     if not data.has_store:
         return
     yield from facts_of_tables((data.info or {}).get("tables", {}))
@@ -55,7 +55,10 @@ def facts_of_store(data: Data) -> Iterator[Fact]:
 
 
 def answer_shown(data: Data) -> Answer:
-    """The answer of the run or the study, with facts of the store for kinds that it lacks."""
+    """Return the answer of the run or study, with store facts of the kinds that it lacks.
+
+    A report without run and study has an answer of store facts only.
+    """
     own = [*facts_of_store(data), *_bound(data), *claim_facts(data.frame)]
     given = data.answer or _answer_of_study(data)
     if given is None:
@@ -113,7 +116,7 @@ class Printer:
         self._drawn: set[str] = set()
 
     def turn(self) -> None:
-        """Begin an empty page."""
+        """Begin a new page: forget which facts are printed, and how many parts the page shows."""
         self.shown = 0
         self._printed = set()
 
@@ -123,7 +126,7 @@ class Printer:
         return sentences.headline(self.answer)
 
     def facts(self, *names: str, rank: int = 9) -> list[Fact]:
-        """Return facts of kinds, in the order of the kinds, up to a rank."""
+        """Return the facts of these kinds, in this order of kinds, with at most this rank."""
         return [fact for kind in names for fact in self.answer.of(kind) if fact.weight <= rank]
 
     def say(self, *names: str, rank: int = 9) -> str:
@@ -135,7 +138,7 @@ class Printer:
         return self._list(self._each(self.facts(*names, rank=rank), long=True))
 
     def rest(self, rank: int = 1) -> str:
-        """Return the facts of a rank that are not on the page yet, in their short forms."""
+        """Return the facts up to a rank that are not on the page yet, in their short forms."""
         ours = [one for one in self.answer.facts if 0 < one.weight <= rank]
         return " ".join(self._each([one for one in ours if id(one) not in self._printed], False))
 
@@ -152,7 +155,7 @@ class Printer:
         return Markup(self._forms.points(points)) if points else Markup()  # noqa: S704
 
     def cases(self) -> Markup:
-        """Return the table of the cases of the decision; empty without any count."""
+        """Return the table of the answer's cases; empty where the answer has none."""
         rows = cases(self.answer)
         self._printed |= {id(fact) for row in rows for fact in row.facts}
         if not rows:
@@ -164,10 +167,10 @@ class Printer:
     def table(
         self, name: str, caption: str, columns: str = "", *, sort: str = "", without: str = ""
     ) -> Markup:
-        """Return a frame by its name as a table: these columns of it, or all; the largest first.
+        """Return the frame of a name as a table, with ``columns``, blanks between, or with all.
 
-        With ``-`` before the column to sort by, the least first. Of a study that is about one of
-        several policies, without the column ``policy``, the rows of that one.
+        ``sort`` is a column, largest value first; ``-column`` sorts smallest first. ``without``
+        drops columns. If ``columns`` lacks ``policy``, a study of one policy shows only its rows.
         """
         frame = self._of_subject(name, columns)
         column = sort.removeprefix("-")
@@ -218,11 +221,11 @@ class Printer:
             yield Markup(self._forms.commands([sentences.command(followup)]))  # noqa: S704 - as above
 
     def waiting(self, caption: str) -> Markup:
-        """Containers that a policy never placed, a row for each policy and service."""
+        """Return the table of containers never placed: a row for each policy and service."""
         return self._table(tables.waiting(self.facts("waiting"), caption))
 
     def moves(self, caption: str) -> Markup:
-        """Return the moves of rebalancers by strategy, and the containers they left, by reason."""
+        """Return the table of moves by rebalancers, and of containers not moved, by reason."""
         moves, staying = self.data.replay("moves"), self.data.replay("stays")
         if not staying.columns or (moves.is_empty() and staying.is_empty()):
             return Markup()
@@ -231,7 +234,7 @@ class Printer:
         return self.frame(rows.with_columns(words), caption)
 
     def pivot(self, caption: str, kind: str, beside: str) -> Markup:
-        """Return facts of a kind: a row for each subject, a column for each measure."""
+        """Return a table of subjects by measures; ``beside`` is the kind of the comparisons."""
         return self._table(tables.pivot(self.facts(kind), self.facts(beside), caption))
 
     def _table(self, shown: tables.Table) -> Markup:
@@ -241,7 +244,7 @@ class Printer:
         return Markup(self._forms.table(shown))  # noqa: S704 - escaped by the macro
 
     def figure(self, name: str) -> Markup:
-        """Return a figure by its name; nothing if it is on the page already, or has no data."""
+        """Return a figure by its name; nothing if the report has it already, or it has no data."""
         if name in self._drawn:
             return Markup()
         shown = block(name, get_figure(name), self.data)
@@ -252,7 +255,7 @@ class Printer:
         return Markup(self._forms.figure(shown))  # noqa: S704 - as above
 
     def following(self) -> Markup:
-        """What to do next: at most three questions, each with the command that answers it."""
+        """Return the next questions, at most three, each with the command that answers it."""
         steps = [(sentences.question(one), sentences.command(one)) for one in self.answer.next]
         self.shown += len(steps)
         return Markup(self._forms.following(steps[:COMMANDS])) if steps else Markup()  # noqa: S704
@@ -262,7 +265,7 @@ class Printer:
         return Markup(self._forms.commands(again.commands(self.data)))  # noqa: S704 - as above
 
     def glossary(self) -> list[tuple[str, str]]:
-        """Labels of the kinds of facts that the answer has, with their meanings."""
+        """Return label and meaning of each kind of fact in the answer."""
         used = dict.fromkeys(one.kind for one in self.answer.facts)
         return [(kinds()[name].label, kinds()[name].meaning) for name in used]
 
@@ -316,14 +319,14 @@ _CPU, _MEMORY = "cpu_p99_over_time_fraction", "memory_max_fraction"
 
 @dataclass(frozen=True, kw_only=True)
 class Case:
-    """One row of the table of cases.
+    """A row of the first page's table: one case of the decision, such as today's cluster.
 
     Parameters
     ----------
     cells : mapping of str to str
-        By column; empty where no count of nodes holds.
+        The text by column; no entries where no number of nodes is enough.
     instead : str
-        The sentence in place of empty cells.
+        The sentence shown where ``cells`` has no entries.
     facts : sequence of Fact
         The facts that the row shows.
     """
@@ -342,7 +345,7 @@ def cases(answer: Answer) -> list[Case]:
 
 
 def heads(rows: Sequence[Case]) -> dict[str, str]:
-    """Return the heads of columns with any value; money has its currency as head."""
+    """Return the heads of the columns with any value; that of costs names the currency."""
     filled = {name for row in rows for name, text in row.cells.items() if text != NONE}
     cost = next((one for row in rows for one in row.facts if one.kind == "cost"), None)
     named = HEADS if cost is None else {**HEADS, "cost": _per_hour(cost)}

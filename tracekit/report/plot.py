@@ -79,19 +79,19 @@ def numbers(values: Iterable[Any]) -> list[Any]:
 
 
 def rows_axis(count: float, first: float) -> dict[str, Any]:
-    """Return the axis of ``count`` rows, the first on top, with no line and no names of its own.
+    """Return a vertical axis for ``count`` rows, the first on top, without line or labels.
 
     Parameters
     ----------
     first : float
-        Room above the first row, in rows.
+        Space above the first row, in rows.
     """
     span = [count - 0.4, -first]
     return axis("", tickvals=[], range=span, showgrid=False, zeroline=False)
 
 
 def above(at: float, name: str, lift: float = 0.42, **more: Any) -> dict[str, Any]:
-    """The annotation that names row ``at``, ``lift`` rows above it, at the left of the figure."""
+    """Return the annotation that names row ``at``, ``lift`` rows above it, at the left edge."""
     return {
         "text": name,
         "x": 0,
@@ -110,7 +110,7 @@ MOST_POINTS = 2000
 
 
 def evenly(frame: pl.DataFrame, most: int = MOST_POINTS) -> pl.DataFrame:
-    """At most ``most`` rows at even distances, with the first and the last one."""
+    """Return at most ``most`` rows at even distances, with the first and the last one."""
     if frame.height <= most:
         return frame
     rows = np.linspace(0, frame.height - 1, most).round().astype(np.int64)
@@ -118,7 +118,7 @@ def evenly(frame: pl.DataFrame, most: int = MOST_POINTS) -> pl.DataFrame:
 
 
 def highest(frame: pl.DataFrame, group: str, value: str, most: int) -> pl.DataFrame:
-    """Return the row with the highest value in each of ``most`` equal parts of each group."""
+    """Return the row with the highest value in each of ``most`` consecutive parts of each group."""
     at = pl.int_range(pl.len()).over(group) * most // pl.len().over(group)
     measured = frame.filter(pl.col(value).is_not_null()).with_columns(at.alias("_stretch"))
     top = pl.col(value) == pl.col(value).max().over(group, "_stretch")
@@ -129,7 +129,7 @@ def highest(frame: pl.DataFrame, group: str, value: str, most: int) -> pl.DataFr
 
 
 def whiskers(up: pl.Series, down: pl.Series) -> dict[str, Any]:
-    """Return the intervals of marks as thin lines."""
+    """Return plotly error bars with lengths ``up`` and ``down``; a missing length is 0."""
     return {
         "type": "data",
         "array": numbers(up.fill_null(0)),
@@ -157,7 +157,7 @@ _BESIDE_PX = 19
 
 @dataclass(frozen=True, kw_only=True)
 class Label:
-    """A name and its mark, on axes that run from 0 to 1.
+    """A text to place near a mark at ``x``, ``y``, on axes that run from 0 to 1.
 
     Parameters
     ----------
@@ -183,7 +183,7 @@ def placed(
     height_px: int,
     most: int,
 ) -> list[tuple[Label, dict[str, Any]]]:
-    """Return the labels with a place, in order, each with its annotation.
+    """Return the labels that get a place, in order, each with its plotly annotation.
 
     Parameters
     ----------
@@ -191,6 +191,8 @@ def placed(
         All marks of the figure, on axes from 0 to 1.
     width_px, height_px : int
         The smallest size of the area between the axes.
+    most : int
+        The largest number of labels.
     """
     taken = [_around(x * width_px, (1 - y) * height_px) for x, y in marks]
     placements: list[tuple[Label, dict[str, Any]]] = []

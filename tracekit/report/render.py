@@ -103,7 +103,7 @@ def plotly() -> str:
 
 
 def tables() -> str:
-    """DataTables from the installed package itables, as ``tracekit.DataTable``.
+    """Return the script of DataTables from the package itables; it sets ``tracekit.DataTable``.
 
     The package's module becomes a function that is called at once, because other scripts of a page
     cannot import a module of the page.
@@ -122,14 +122,14 @@ def tables() -> str:
 
 
 def tables_style() -> str:
-    """Return the style sheet of DataTables without its pictures; the page has signs of its own."""
+    """Return the style sheet of DataTables without the images in it."""
     text = resources.files("itables").joinpath("html", "dt_bundle.css").read_text("utf-8")
     first, *others = text.split("url(")
     return "none".join((first, *(one.partition(")")[2] for one in others)))
 
 
 def inline(script: str) -> str:
-    """Return a script for a page, with the line ends that the browser hashes."""
+    r"""Return a script that may stand in a page: no closing script tag, and line ends as ``\n``."""
     if "</script" in script.lower():
         script = script.replace("</script", "<\\/script")
     return script.replace("\r\n", "\n").replace("\r", "\n")

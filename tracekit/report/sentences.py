@@ -70,7 +70,7 @@ def against(fact: Fact) -> str:
 
 
 def expected(fact: Fact) -> str:
-    """Return the numbers that agree with a claim, for a cell: the printed number, or a limit."""
+    """Return the values that agree with a claim, as ``0.8 ± 0.05`` or ``> 0.5``."""
     claim, unit = all_claims()[fact.subject], _unit_of(fact)
     edges = [(">", claim.above), ("<", claim.below), ("\u00b1", claim.tolerance or None)]
     parts = [f"{sign} {amount(edge, unit)}" for sign, edge in edges if edge is not None]
@@ -103,7 +103,7 @@ def interval(fact: Fact) -> str:
 
 
 def headline(answer: Answer) -> str:
-    """Return the verdict in one line; the first fact where there is no verdict."""
+    """Return the first fact of the answer, its verdict if it has one; empty without facts."""
     return short(answer.facts[0]) if answer.facts else ""
 
 
@@ -113,7 +113,7 @@ def question(followup: Followup) -> str:
 
 
 def command(followup: Followup) -> str:
-    """Return the line to type."""
+    """Return the command line that answers a follow-up question."""
     words = ["tracekit", *followup.command.split()]
     for name, given in followup.arguments.items():
         each = (

@@ -110,7 +110,7 @@ class Column:
 
 @dataclass(frozen=True, kw_only=True)
 class Cell:
-    """One value: its text, its sort key, its full text if that is longer, and its interval."""
+    """A table cell: text, sort key, unabridged text if longer, and a second line below."""
 
     text: str
     sort: str = ""
@@ -192,7 +192,7 @@ def facts_table(facts: Sequence[Fact], caption: str) -> Table:
 
 
 def claim_rows(facts: Iterable[Fact]) -> list[dict[str, str]]:
-    """Claims as cells: text, judged number, agreeing numbers, and the number here."""
+    """Return a row for each claim: text, judged number, values that agree, number here, verdict."""
     rows = []
     for one in facts:
         claim, lost = all_claims()[one.subject], one.about_it("worse_fraction")
@@ -215,7 +215,7 @@ def claim_rows(facts: Iterable[Fact]) -> list[dict[str, str]]:
 
 
 def waiting(facts: Sequence[Fact], caption: str) -> Table:
-    """Containers that were never placed, by policy and service, with the resource they lack."""
+    """Return a table of never placed containers by policy and service, with what they lack."""
     rows = [
         {
             "policy": one.subject,
@@ -232,12 +232,12 @@ def waiting(facts: Sequence[Fact], caption: str) -> Table:
 
 
 def pivot(facts: Sequence[Fact], beside: Sequence[Fact], caption: str) -> Table:
-    """Facts of several subjects and measures: a row for each subject, a column for each measure.
+    """Return a table with a row for each subject and a column for each measure of the facts.
 
     Parameters
     ----------
     beside : sequence of Fact
-        The comparisons of the facts; the outcome is shown in the cell.
+        Comparisons of the same subjects and measures; their outcomes are shown in the cells.
     """
     measures = list(dict.fromkeys(one.measure for one in facts))
     columns = [

@@ -45,14 +45,10 @@ class Column:
 
 
 def summary(answer: Answer, *, lines: int = LINES, rank: int = 2) -> list[str]:
-    """Return the verdict, the facts of rank 1, and those of rank 2 that fit into ``lines``.
+    """Return the lines of the verdict and of facts up to ``rank``; lower ranks matter more.
 
-    The count of nodes that the verdict states is not printed again as a fact.
-
-    Parameters
-    ----------
-    rank : int
-        The highest rank that is printed; facts of rank 1 matter most after the verdict.
+    Facts of rank above 1 are left out where they exceed ``lines`` lines. The number of nodes that
+    the verdict states is not repeated.
     """
     printed: list[str] = []
     case = answer.facts[0].about.get("case") if answer.facts else None

@@ -103,10 +103,10 @@ class InterruptedByUserError(TracekitError):
 
 
 def module_name(file_name: str) -> str:
-    """A subcommand's public name; a file ends in '_' where Python or this module has the name.
+    """Return the subcommand's name for a file name.
 
-    A file that begins with the name of another one is what that one does to something else:
-    ``fetch_prometheus`` beside ``fetch`` is ``fetch prometheus``.
+    ``list_`` gives ``list``, ``extender_bench`` gives ``extender-bench``, and ``fetch_prometheus``
+    gives ``fetch prometheus``, because ``fetch`` is a command.
     """
     name = file_name.rstrip("_")
     first, _, rest = name.partition("_")

@@ -21,7 +21,7 @@ _FULL_HINT = "make room, then run the same command again; what was there before 
 
 
 def answered(call: Callable[[], None]) -> int:
-    """Run a command line and return its exit code; never raises, but with TRACEKIT_DEBUG."""
+    """Run a command line and return its exit code; errors are raised only with TRACEKIT_DEBUG."""
     with fit_streams():
         code = _code(call)
         # what is printed counts only once it is out
@@ -131,12 +131,12 @@ _ENDING = (signal.SIGTERM, signal.SIGHUP)
 
 
 class EndedBySignalError(KeyboardInterrupt):
-    """SIGTERM or SIGHUP; cleaned up after as an interruption is.
+    """SIGTERM or SIGHUP has arrived; handled like Ctrl-C.
 
     Parameters
     ----------
     number : int
-        The signal's.
+        The signal's number; the exit code is 128 more.
     """
 
     def __init__(self, number: int) -> None:
@@ -145,7 +145,7 @@ class EndedBySignalError(KeyboardInterrupt):
 
 
 class Ending:
-    """The end of the process: the exit code of the signal that ended it, if one did."""
+    """A signal handler that keeps the exit code of the signal it got; None before any signal."""
 
     exit_code: int | None = None
 
@@ -159,7 +159,7 @@ class Ending:
 
 @contextmanager
 def ended_by_signals() -> Iterator[Ending]:
-    """Raise where a signal asks the process to end; a signal ignored before stays ignored."""
+    """Raise EndedBySignalError in the block on SIGTERM or SIGHUP, unless ignored before."""
     ending = Ending()
     before = {}
     for one in _ENDING:
@@ -177,11 +177,10 @@ def ended_by_signals() -> Iterator[Ending]:
 
 
 class Leaving:
-    """Ends the process without taking apart what was loaded, which takes half a second.
+    """Ends the process quickly, without the half second that Python takes to unload modules.
 
-    Make it before anything else is loaded. Functions that libraries registered to run at the end
-    then run first, the last registered before the first. Threads that the process waits for have
-    ended by then.
+    Make it before anything else is loaded: functions that libraries register with ``atexit`` later
+    than this one still run before the process ends.
     """
 
     def __init__(self) -> None:

@@ -17,7 +17,7 @@ _SHOWN = 3
 
 @dataclass(frozen=True)
 class Contents:
-    """Reports, runs, stores and folders of traces in a folder, named as a user would type them."""
+    """Paths of the traces, stores, runs and HTML reports in a folder, as a user would type them."""
 
     traces: tuple[str, ...]
     stores: tuple[str, ...]
@@ -30,7 +30,7 @@ Advice = tuple[Fact, Followup | None]
 
 
 def look_around(folder: Path) -> Contents:
-    """The contents of a folder, of its folders, and of the folders ``tracekit run`` makes there."""
+    """Return what a folder, its subfolders, and their ``store`` and ``replay`` folders hold."""
     entries = sorted(folder.iterdir())[:_LOOKED_AT] if folder.is_dir() else []
     inner = (entry / name for entry in entries for name in ("store", "replay"))
     kinds = [(_spelled(folder, one), kind_of(one)) for one in [folder, *entries, *inner]]
@@ -45,7 +45,7 @@ def look_around(folder: Path) -> Contents:
 
 
 def kind_of(folder: Path) -> str | None:
-    """``store``, ``run``, ``study``, another kind of result, or None for any other folder."""
+    """Return ``store``, ``run``, ``study`` or another kind of result; None for any other folder."""
     if (folder / STUDY).is_file():
         return "study"
     if is_store(folder):
@@ -55,7 +55,7 @@ def kind_of(folder: Path) -> str | None:
 
 
 def advice(contents: Contents) -> list[Advice]:
-    """The contents of a folder, the most finished first; three ways to begin where it is empty."""
+    """Return sentences on a folder with the next command; three ways to begin where it is empty."""
     return list(_results(contents)) or [
         (_lies("", "nothing"), _next("run", SRC="synth:small", out="demo")),
         (

@@ -27,7 +27,7 @@ def print_json(document: object) -> None:
 
 
 def print_lines(lines: Iterable[str]) -> None:
-    """Print what a printer made."""
+    """Print each line, with control characters spelled out."""
     for line in lines:
         print(visible(line))
 
@@ -54,7 +54,7 @@ def print_command(command: str) -> None:
 
 
 def right(*names: str) -> list[Column]:
-    """Columns whose cells stand right, as amounts do."""
+    """Return a right-aligned column for each name."""
     from tracekit.report.terminal import Column
 
     return [Column(name=name, right=True) for name in names]
@@ -116,7 +116,7 @@ def print_frame(frame: Any, output_format: str, *, title: str = "") -> None:
 
 
 def rows_of(frame: Any) -> list[dict[str, Any]]:
-    """The rows of a frame as JSON can spell them: no number that is none, bytes in hexadecimal."""
+    """Return the rows of a frame as JSON values: NaN and infinity as None, bytes in hexadecimal."""
     return [{name: _plain(value) for name, value in row.items()} for row in frame.to_dicts()]
 
 
@@ -207,9 +207,10 @@ _FILE_FORMATS, _SILENT = ("csv", "json", "parquet"), ("", "txt")
 
 
 def format_of_file(path: Any, output_format: str) -> str:
-    """The format of a file: ``output_format``; for ``table`` that of the file's ending, else CSV.
+    """Return the format to write a file in: ``output_format``, or for ``table`` that of its ending.
 
-    Raises TracekitError if the ending means another format than ``output_format``.
+    The format is CSV where the ending tells none. Raises TracekitError if the ending contradicts
+    ``output_format`` or is not one that can be written.
     """
     from tracekit.base.errors import TracekitError
 

@@ -30,7 +30,7 @@ _MANY = 10
 
 @contextmanager
 def progress(verb: str) -> Iterator[Progress]:
-    """Progress of a verb on stderr; silent under ``--quiet``."""
+    """Yield what shows the progress of a subcommand on stderr; silent under ``--quiet``."""
     if os.environ.get(QUIET):
         yield SILENT
     elif sys.stderr.isatty():

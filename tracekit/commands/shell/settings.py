@@ -31,14 +31,14 @@ _TYPED_ALONE = ("kubectl", "engine")
 
 @dataclass(frozen=True, kw_only=True)
 class Settings:
-    """What a file says.
+    """The contents of a settings file, ``tracekit.toml``.
 
     Parameters
     ----------
     shared : mapping
-        By the name of a setting: ``policies``, ``assume``, ``thresholds``, ``prices``.
+        Values of settings for several subcommands: ``policies``, ``assume``, ``thresholds``, ...
     commands : mapping
-        Of each subcommand its options, by their names without dashes.
+        For each subcommand the values of its options, by option name without dashes.
     """
 
     path: Path
@@ -47,7 +47,7 @@ class Settings:
 
 
 def find(folder: Path) -> Path | None:
-    """Return the file of the nearest folder that has one, from here upwards."""
+    """Return the settings file of the nearest folder from ``folder`` upwards; None without one."""
     return next((path for one in [folder, *folder.parents] if is_file(path := one / FILE)), None)
 
 
@@ -57,9 +57,9 @@ def read(
     known_commands: Sequence[str],
     formerly: Mapping[str, str],
 ) -> Settings:
-    """Return the settings of a file; raises TracekitError for what it cannot mean.
+    """Return the settings of a file; raises TracekitError for other than TOML and unknown names.
 
-    ``formerly`` maps what subcommands were called to what they are called.
+    ``formerly`` maps old names of subcommands to their present names.
     """
     try:
         document = tomllib.loads(read_text(path))
@@ -168,6 +168,6 @@ def _check_inside(path: Path, name: str, value: Any) -> None:
 
 
 def merged(typed: Sequence[str], stated: Sequence[str]) -> list[str]:
-    """``name=value`` texts: those of the file first, without names that were typed too."""
+    """Return the ``name=value`` texts of the file that no typed one replaces, then the typed."""
     names = {text.partition("=")[0] for text in typed}
     return [*(text for text in stated if text.partition("=")[0] not in names), *typed]

@@ -23,12 +23,12 @@ _ON_A_PAGE = {code: shown for code, shown in _SHOWN.items() if chr(code) not in 
 
 
 def visible(text: str, *, lines: bool = False) -> str:
-    """The text with what would steer a terminal spelled out; on one line, unless of ``lines``."""
+    """Return the text with control characters spelled out; ``lines`` keeps tabs and line ends."""
     return text.translate(_ON_A_PAGE if lines else _ON_A_LINE)
 
 
 class ReaderGoneError(Exception):
-    """Whoever read the output has gone, as ``head`` does: nothing more is to be said."""
+    """The program that read the output has ended, as ``head`` does; nothing more is printed."""
 
     exit_code = 141
 
@@ -75,7 +75,7 @@ def _reader() -> Iterator[None]:
 
 @contextmanager
 def fit_streams() -> Iterator[None]:
-    """Standard output and error as above, for as long as a command runs."""
+    """Spell out control characters on standard output and error while the block runs."""
     before = sys.stdout, sys.stderr
     sys.stdout, sys.stderr = (_Visible(_encodable(stream)) for stream in before)
     try:
@@ -94,7 +94,7 @@ def _encodable(stream: Any) -> Any:
 
 
 def open_standard_files() -> None:
-    """Let no file that is opened later take the number of a standard stream that was closed."""
+    """Open closed standard streams on the null device, so that no later file gets their numbers."""
     for number in (0, 1, 2):
         try:
             os.fstat(number)
@@ -104,7 +104,7 @@ def open_standard_files() -> None:
 
 
 def drop_output() -> None:
-    """Lead what is still waiting to be written nowhere: it could not be written."""
+    """Send output that could not be written to the null device."""
     with contextlib.suppress(OSError, ValueError, AttributeError):
         null = os.open(os.devnull, os.O_WRONLY)
         os.dup2(null, sys.stdout.fileno())

@@ -147,7 +147,7 @@ def get_figure(name: str) -> Figure:
 
 
 def ceiling_of(facts: pl.DataFrame, measure: str) -> float:
-    """Return the used fraction from which on a node is full: of the answer, else the default."""
+    """Return the used fraction from which a node is full: the answer's, else the default."""
     own = facts.filter(kind="ceiling", measure=measure)["value"].to_list()
     usual = Ceiling()
     of_cpu = measure.startswith("cpu_")
