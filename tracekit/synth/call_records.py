@@ -16,7 +16,7 @@ from tracekit.synth.shapes import Seeds, trace_ids
 
 @dataclass(frozen=True, kw_only=True)
 class Batch:
-    """Traces that start in the same file, and the ends that recorded each call of these traces."""
+    """Traces that start in the same file; ``ends`` tells which calls caller and callee recorded."""
 
     calls: Calls
     ends: tuple[BoolArray, BoolArray]
@@ -48,9 +48,9 @@ def trace_truth(batch: Batch) -> pl.DataFrame:
 
 
 def call_truth(directory: Directory, batch: Batch, one_in: int) -> pl.DataFrame:
-    """Return one row for each call with its true names, for one trace in ``one_in``.
+    """Return one row for each call of one trace in ``one_in``, with both services' true ids.
 
-    The caller of an entry is null.
+    The caller of an entry, a trace's first call, is null.
     """
     calls, start_ms, ends = batch.calls, batch.start_ms, batch.ends
     chosen = np.flatnonzero(calls.trace % one_in == 0)
@@ -110,7 +110,7 @@ class CallPart:
 
 @dataclass(frozen=True, kw_only=True)
 class CallWorld:
-    """The inputs of call files."""
+    """The preset, random streams and services from which call files are drawn."""
 
     preset: Preset
     seeds: Seeds

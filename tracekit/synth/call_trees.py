@@ -46,7 +46,10 @@ class Directory:
 
 
 def make_directory(seeds: Seeds, inside: pl.Series) -> Directory:
-    """Draw the services beside those of the usage tables, and the targets of all callers."""
+    """Draw the services that calls reach, and the services that each caller calls.
+
+    ``inside`` are the ids of the services of the usage tables.
+    """
     rng = seeds.stream("call directory")
     callers = len(inside) * (1 + OUTSIDE_SERVICES)
     kinds = {kind: max(3, round(share * callers)) for kind, share in MIDDLEWARE_SHARE.items()}

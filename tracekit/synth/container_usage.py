@@ -134,7 +134,10 @@ MEMORY_GRID = float(2**20)
 
 @dataclass(frozen=True, kw_only=True)
 class UsageHour:
-    """Printed values of one hour; arrays of shape (containers, steps of the hour)."""
+    """Use in one hour as printed in the trace; arrays of shape (containers, steps of the hour).
+
+    ``present`` marks the samples at which a container has started.
+    """
 
     number: int
     cpu_fraction: FloatArray

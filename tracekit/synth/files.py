@@ -37,7 +37,7 @@ STRAY_TIME_FACTOR = 10
 def write_nodes(
     file: TableFile, world: World, plan: NodePlan, blocks: Iterator[NodeBlock]
 ) -> Iterator[NodeBlock]:
-    """Write the rows of all nodes, and yield each group after it is written."""
+    """Write the rows of all nodes with the planted oddities; yield each block after its rows."""
     for number, block in enumerate(blocks):
         rows = block_rows(world, block)
         odd = {_place(block, at, step): "usage_above_one" for at, step in _above(plan, block)}

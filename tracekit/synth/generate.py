@@ -65,7 +65,7 @@ from tracekit.synth.world import World, make_world
 
 @dataclass(frozen=True)
 class SentTask:
-    """A task for another process, which draws the world of the trace anew from its seed."""
+    """A task for a worker process, which draws the world of the trace again from the seed."""
 
     task: Task
     folder: Path
@@ -313,9 +313,9 @@ OVER_STATED = 1.5
 
 
 def decision_tables(world: World) -> Iterator[tuple[str, pl.DataFrame]]:
-    """Yield the tables of the planted decision with their names.
+    """Yield name and table of each part of the planted decision; nothing if none is planted.
 
-    Yield nothing if no decision is planted.
+    The decision says which nodes can be removed, where containers go, and which requests suffice.
     """
     if world.planted is None:
         return

@@ -75,7 +75,7 @@ class NodePlan:
 
 @dataclass(frozen=True, kw_only=True)
 class NodeBlock:
-    """Printed values of a group of nodes; arrays of shape (members, steps)."""
+    """Use of a group of nodes as printed in the trace; arrays of shape (members, steps)."""
 
     members: IntArray
     cpu_fraction: FloatArray
@@ -104,7 +104,10 @@ def plan_nodes(preset: Preset, seeds: Seeds) -> NodePlan:
 
 
 def zone_of(pearson_r: float) -> str:
-    """Return the zone of a correlation; as published, -0.3 is in B and 0.3 is in C."""
+    """Return the zone of a correlation of CPU and memory; NaN is U.
+
+    A is below -0.3, B from -0.3 up to but without 0.3, and C from 0.3 on.
+    """
     if np.isnan(pearson_r):
         return "U"
     if pearson_r < -ZONE_LIMIT:

@@ -36,7 +36,7 @@ class Preset:
     batch_traces : int
         The number of traces made at once, which limits the memory.
     truth_traces : int
-        Of this number of traces, one has its single calls in the truth.
+        One in so many traces has its calls listed one by one in the truth.
     room : bool
         Whether a decision is planted: see ``tracekit.synth.room``.
     """

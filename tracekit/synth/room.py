@@ -43,7 +43,7 @@ LEAST_CPU, MEMORY_SWING = 0.02, 0.012
 
 @dataclass(frozen=True)
 class Spread:
-    """Service and node of each container, int64, shape (containers,)."""
+    """A placement: the service and node of each container, int64, shape (containers,)."""
 
     service: IntArray
     node: IntArray
@@ -51,7 +51,10 @@ class Spread:
 
 @dataclass(frozen=True)
 class Placing:
-    """The input of a placement: services' containers and requests, nodes, and bound services."""
+    """What a placement starts from: services' containers and requests, the nodes, and bindings.
+
+    ``bound`` is the kind of the only nodes that a service can run on, -1 for all untainted nodes.
+    """
 
     containers: IntArray
     requests: Requests
@@ -82,10 +85,10 @@ class Placing:
         return placed.service, placed.node
 
     def without(self, rng: np.random.Generator, spare: BoolArray, others: FloatArray) -> Spread:
-        """Return homes of the containers on the nodes that are not spare, chosen by use.
+        """Return a placement of the containers on the nodes that are not spare, by use.
 
-        ``others``, shape (nodes, 2), is the background use. The background of spare nodes moves to
-        the other nodes, in proportion to their free capacity.
+        ``others``, shape (nodes, 2), is the CPU and memory that other processes use, as fractions.
+        That of spare nodes moves to the other nodes, in proportion to their free capacity.
         """
         capacity = self.nodes.sizes.capacity[:, : MEMORY + 1].astype(np.float64)
         free = np.where(spare[:, None], 0, (1 - others) * capacity)
@@ -152,7 +155,7 @@ class _Room:
 
 @dataclass(frozen=True, kw_only=True)
 class Planted:
-    """The planted decision.
+    """The right decision on a made-up cluster: nodes to remove, and requests that suffice.
 
     Parameters
     ----------
@@ -174,13 +177,13 @@ class Planted:
 
 @dataclass(frozen=True, kw_only=True)
 class RoomyCluster:
-    """A cluster with room: sizes, production's placement, the nodes' mean use, the decision.
+    """A cluster that has more nodes than it needs, with its placement in production.
 
     Parameters
     ----------
     service, node : int64, shape (containers,)
     level : float64, shape (nodes, 2)
-        CPU and memory, as fractions.
+        Mean use of CPU and memory, as fractions.
     """
 
     node_sizes: NodeSizes
@@ -194,7 +197,7 @@ class RoomyCluster:
 def make_room(
     preset: Preset, seeds: Seeds, services: Services, activity: FloatArray, cpu_signal: FloatArray
 ) -> RoomyCluster:
-    """Draw the cluster; ``activity`` and ``cpu_signal`` as in ``tracekit.synth.world.World``."""
+    """Draw a cluster with spare nodes; arrays as in ``tracekit.synth.world.World``."""
     nodes = draw_nodes(preset, seeds)
     bound = bound_to(services, nodes.sizes.shape)
     busy = busy_minute(activity, cpu_signal)

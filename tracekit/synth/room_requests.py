@@ -36,7 +36,7 @@ class Kind:
     containers, most_containers : float, int
         The usual and the largest number of containers of a node.
     others_cpu : float
-        The background use of CPU, as a fraction.
+        The CPU that processes outside containers use, as a fraction.
     cpu : tuple of float
         Mean CPU of the least busy node, of the node at quantile ``FEW``, and of the busiest
         node.
@@ -103,13 +103,14 @@ FULL = (0.66, 0.82)
 
 @dataclass(frozen=True, kw_only=True)
 class Nodes:
-    """Nodes by the kind of each.
+    """The nodes of a cluster with spare nodes.
 
     Parameters
     ----------
     level : float64, shape (nodes, 2)
         Mean CPU and memory, fractions.
     idle : bool, shape (nodes,)
+        The large nodes that are nearly idle.
     """
 
     sizes: NodeSizes
@@ -235,7 +236,7 @@ def draw_requests(
 
 
 def busy_minute(activity: FloatArray, cpu_signal: FloatArray) -> FloatArray:
-    """Return each service's CPU in a busy minute, at ``RIGHT_PERCENTILE``, over its mean."""
+    """Return each service's CPU at the ``RIGHT_PERCENTILE`` of its call rate, over its mean CPU."""
     calls = np.quantile(activity, RIGHT_PERCENTILE, axis=1)
     return np.asarray(1 - cpu_signal + cpu_signal * calls)
 

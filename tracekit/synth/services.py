@@ -155,7 +155,7 @@ CPU, MEMORY = 0, 1
 
 @dataclass(frozen=True)
 class NodeShape:
-    """A kind of machine: its number among the 12,583, its price, GPUs, and taint."""
+    """A kind of machine; ``machines`` is its number in a published cell of 12,583 machines."""
 
     name: str
     machines: int
@@ -276,9 +276,9 @@ def _mixed(score: FloatArray, other: FloatArray, agreement: float) -> FloatArray
 
 
 def drawn(score: FloatArray, containers: IntArray, shares: dict[int, float]) -> IntArray:
-    """Return the sizes of services by the rank of their score.
+    """Return a size for each service; services of higher score get later sizes of ``shares``.
 
-    The stated shares hold for containers, not for services.
+    ``shares`` maps each size to its share of containers, not of services.
     """
     ranks = shapes.weighted_ranks(score, containers)
     return np.array(list(shares), dtype=np.int64)[_at(ranks, np.array(list(shares.values())))]

@@ -34,7 +34,7 @@ BOUND = 2.5
 
 
 def strata(rng: np.random.Generator, count: int) -> FloatArray:
-    """Draw evenly spaced probabilities in random order, shape (count,)."""
+    """Return the probabilities (i + 0.5) / count for i from 0 to count - 1, in random order."""
     return (rng.permutation(count) + 0.5) / count
 
 
@@ -58,7 +58,7 @@ def beta(probability: FloatArray, a: float, b: float) -> FloatArray:
 
 
 def bounded(noise: FloatArray, limit: float = BOUND) -> FloatArray:
-    """Return the noise, bent to stay within ``limit`` standard deviations."""
+    """Return ``limit`` * tanh(noise / ``limit``), which stays within ``limit``."""
     return limit * np.tanh(noise / limit)
 
 
@@ -86,7 +86,7 @@ EPOCH_MS = 1_591_923_600_000
 
 @dataclass(frozen=True)
 class Seeds:
-    """Independent random streams: a further stream changes no other stream.
+    """Independent random streams from one seed; use of one stream changes no other.
 
     Raises TracekitError for a negative seed.
     """

@@ -184,7 +184,7 @@ class TableFile:
             self.receipt = self._receipt()
 
     def add(self, rows: pl.DataFrame, *, odd_rows: Mapping[int, str] | None = None) -> None:
-        """Write good rows; ``odd_rows`` has defects by position in ``rows``."""
+        """Write good rows; ``odd_rows`` names the defects among them by position in ``rows``."""
         odd = sorted((odd_rows or {}).items())
         start, end = self._good_rows, self._good_rows + rows.height
         while self._events and self._events[0].row < end:

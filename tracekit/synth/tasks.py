@@ -54,7 +54,7 @@ class Task(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class UsageTask:
-    """The task to write an hour of container usage, or only to sum it up without ``written``."""
+    """The task to write one hour of container use; if not ``written``, only to sum it up."""
 
     number: int
     state: NoiseState

@@ -213,7 +213,10 @@ _ROUNDS = 200
 
 @dataclass(frozen=True, kw_only=True)
 class Planted:
-    """The planted binding; arrays have the shape (containers,) unless another is given.
+    """The planted vCPUs of containers, and the cost of neighbours; arrays of shape (containers,).
+
+    ``cpu_util`` is b0 + k1 * ``cpu_sc`` + k2 * ``cpu_ss`` with noise: CPU of neighbours on the same
+    cores, and on the same socket.
 
     Parameters
     ----------
@@ -236,7 +239,7 @@ class Planted:
 
 
 def plant(world: World) -> Planted:
-    """Bind the containers of a world to vCPUs; CPU of neighbours raises a container's CPU."""
+    """Draw the vCPUs of each container, and its CPU use with the cost of its neighbours."""
     rng = world.seeds.stream("interference")
     lists = _bindings(world, rng)
     names = tuple(world.nodes.ids)

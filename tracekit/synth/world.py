@@ -60,7 +60,7 @@ def _bursts(rng: np.random.Generator, preset: Preset, steady: BoolArray) -> Floa
 
 @dataclass(frozen=True)
 class Room:
-    """Capacities of empty nodes, int64 (nodes, resources), and requests, (services, resources)."""
+    """What containers have to fit: capacities, (nodes, resources), and requests of services."""
 
     capacity: IntArray
     request: IntArray
