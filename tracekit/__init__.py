@@ -81,8 +81,8 @@ if not TYPE_CHECKING:  # a type checker that saw this would take any name for a 
         name = commands.FORMERLY.get(name, name)
         if name not in _VERBS:
             raise AttributeError(f"module 'tracekit' has no attribute '{name}'")
-        sound = importlib.import_module("tracekit.commands._damage").sound
-        return sound(getattr(importlib.import_module(f"tracekit.commands.{name}"), name))
+        verb = getattr(importlib.import_module(f"tracekit.commands.{name}"), name)
+        return importlib.import_module("tracekit.commands._damage").with_damage_explained(verb)
 
 
 def __dir__() -> list[str]:

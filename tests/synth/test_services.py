@@ -5,10 +5,10 @@ import pytest
 
 from tracekit.synth.services import container_counts
 from tracekit.synth.shapes import Seeds
-from tracekit.synth.world import Room, place
+from tracekit.synth.world import CapacitiesAndRequests, place
 
 #: Three nodes with room for all.
-ROOMY = Room(np.full((3, 2), 100), np.ones((2, 2), dtype=np.int64))
+ROOMY = CapacitiesAndRequests(np.full((3, 2), 100), np.ones((2, 2), dtype=np.int64))
 
 
 @pytest.mark.parametrize(

@@ -28,7 +28,7 @@ _NOT_DAMAGE = {
 }
 
 
-def sound(verb: Callable[P, R]) -> Callable[P, R]:
+def with_damage_explained(verb: Callable[P, R]) -> Callable[P, R]:
     """Wrap a library function so that its errors name the damaged file or the full disk.
 
     After an unforeseen error, the folders among the arguments are verified, and the first damaged

@@ -116,12 +116,12 @@ def named_files(files: Sequence[str]) -> Mapping[str, str]:
     return named
 
 
-def starting(assume: Sequence[str], start: str) -> Sequence[str]:
+def with_start(assume: Sequence[str], start: str) -> Sequence[str]:
     """Return ``assume``, with ``start=<start>`` added unless ``start`` is the default."""
     return assume if start == START else [*assume, f"start={start}"]
 
 
-def priced(
+def with_prices(
     assume: Sequence[str], prices: Sequence[str], table: Path | str | None, currency: str | None
 ) -> Sequence[str]:
     """Return ``assume``, with ``prices=...`` and ``currency=...`` added where they are given.

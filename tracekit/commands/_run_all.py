@@ -19,7 +19,7 @@ from tracekit.base.files.result_folder import read_frame
 from tracekit.base.progress import Progress
 from tracekit.base.shown import Shown
 from tracekit.base.study import BESIDE
-from tracekit.commands._stages import Begun, under_way
+from tracekit.commands._stages import RunningStages, under_way
 from tracekit.report.sentences import document
 from tracekit.synth import write as synthesize
 
@@ -156,7 +156,9 @@ def _stages(store: Store, traces: Path, out: Path, crew: Crew, *, alone: bool) -
     return stages
 
 
-def _fitted(begun: Begun, store: Store, traces: Path, out: Path, progress: Progress) -> Path | None:
+def _fitted(
+    begun: RunningStages, store: Store, traces: Path, out: Path, progress: Progress
+) -> Path | None:
     """The fit of this run, after its end; None if it has no cost of neighbours.
 
     The binding by the fit is begun.

@@ -120,7 +120,7 @@ def identified(fit: Path) -> bool:
 Stage = AnalyzeStage | CallStage | FitStage | BindStage
 
 
-class Begun:
+class RunningStages:
     """The stages of a run that worker processes do while the caller does other work."""
 
     def __init__(self, crew: Crew, progress: Progress, task: Task) -> None:
@@ -150,12 +150,12 @@ class Begun:
 
 
 @contextlib.contextmanager
-def under_way(stages: Sequence[Stage], crew: Crew, progress: Progress) -> Iterator[Begun]:
+def under_way(stages: Sequence[Stage], crew: Crew, progress: Progress) -> Iterator[RunningStages]:
     """Begin stages on entry, yield them, and wait for all of them when the block ends."""
     # the binding begins after the fit
     later = sum(isinstance(stage, FitStage) and bool(_seats(stage.traces)) for stage in stages)
     with progress.task("other stages", len(stages) + later, "stages") as task:
-        begun = Begun(crew, progress, task)
+        begun = RunningStages(crew, progress, task)
         for stage in stages:
             begun.begin(stage)
         yield begun

@@ -23,8 +23,8 @@ from tracekit.commands._options import (
     Seed,
     SideBySide,
     StudyFolder,
-    priced,
-    starting,
+    with_prices,
+    with_start,
 )
 from tracekit.commands.shell import output
 from tracekit.commands.shell.command import Panel
@@ -115,7 +115,7 @@ def nodes(
     source = source_of(
         None if store is None else open_store(store),
         workload,
-        assume=priced(starting(assume, start), prices, price_table, currency),
+        assume=with_prices(with_start(assume, start), prices, price_table, currency),
         seed=seed,
         gangs=gangs,
         calls=entrants.reads_calls,

@@ -26,8 +26,8 @@ from tracekit.commands._options import (
     RunFolder,
     Seed,
     SideBySide,
-    priced,
-    starting,
+    with_prices,
+    with_start,
 )
 from tracekit.commands.shell.command import Panel
 from tracekit.commands.shell.output import print_json, print_lines, print_table
@@ -142,7 +142,7 @@ def replay(
             entrants,
             out=out,
             seed=seed,
-            assume=priced(starting(assume, start), prices, price_table, currency),
+            assume=with_prices(with_start(assume, start), prices, price_table, currency),
             workload=workload,
             rebalance=[parse_rebalancer(text) for text in rebalance],
             schedulers=_schedulers(schedulers, cache_age),

@@ -20,8 +20,8 @@ from tracekit.commands._options import (
     Repeats,
     RepeatsUpTo,
     Seed,
-    priced,
-    starting,
+    with_prices,
+    with_start,
 )
 from tracekit.commands.shell.command import Panel
 from tracekit.commands.shell.output import print_json
@@ -93,7 +93,7 @@ def run(
         policies=entrants,
         repeats=repeats,
         repeats_up_to=repeats_up_to,
-        assume=priced(starting(assume, start), prices, price_table, currency),
+        assume=with_prices(with_start(assume, start), prices, price_table, currency),
         seed=seed,
         jobs=jobs,
         memory_limit_bytes=memory_limit_bytes,

@@ -18,7 +18,7 @@ from tracekit.commands._options import (
     Seed,
     SideBySide,
     Store,
-    priced,
+    with_prices,
 )
 from tracekit.commands.shell.command import Panel
 from tracekit.commands.shell.output import print_json, print_table
@@ -75,7 +75,7 @@ def sensitivity(
         lambda crew: vary_assumptions(
             open_store(store),
             policies=chosen,
-            assume=priced(assume, prices, price_table, currency),
+            assume=with_prices(assume, prices, price_table, currency),
             changes=changes,
             measure=measure,
             repeats=repeats,

@@ -190,7 +190,7 @@ class Data:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Shown:
+class ReportSource:
     """What ``open_source`` finds at a path: a store, a run, or neither for a study.
 
     Parameters
@@ -206,25 +206,25 @@ class Shown:
     document: Mapping[str, Any] = field(default_factory=dict)
 
 
-def open_source(source: Path) -> Shown:
+def open_source(source: Path) -> ReportSource:
     """Open a path; a folder of ``tracekit run --out`` means the run in it.
 
     Raises TracekitError for a path that is neither a store nor a folder of results.
     """
     if STUDY_FOLDER.holds(source):
-        return Shown()
+        return ReportSource()
     if SIZING_FOLDER.holds(source):
-        return Shown(store=_named_store(source, SIZING_FOLDER.read(source)))
+        return ReportSource(store=_named_store(source, SIZING_FOLDER.read(source)))
     run = source if RUN_FOLDER.holds(source) else run_within(source)
     if run is None:
-        return Shown(store=_store_of(source))
+        return ReportSource(store=_store_of(source))
     for name in (RUN_FOLDER.document, *(f"{frame}.parquet" for frame in RUN_FRAMES)):
         if not (run / name).is_file():
             raise TracekitError(
                 f"the run folder {run} has no {name}", hint="replay anew: tracekit replay STORE"
             )
     document = RUN_FOLDER.sound(run)
-    return Shown(store=_named_store(run, document), run=run, document=document)
+    return ReportSource(store=_named_store(run, document), run=run, document=document)
 
 
 def _store_of(source: Path) -> Store:
@@ -291,7 +291,7 @@ def opened(source: Path, studies: Sequence[Path] = (), *, queries: bool = True) 
 
 def _loaded(
     source: Path,
-    meant: Shown,
+    meant: ReportSource,
     database: Database | None,
     *,
     studies: Mapping[str, Study],

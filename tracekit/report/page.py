@@ -115,7 +115,7 @@ class Printer:
         self._printed: set[int] = set()
         self._drawn: set[str] = set()
 
-    def turn(self) -> None:
+    def begin_page(self) -> None:
         """Begin a new page: forget which facts are printed, and how many parts the page shows."""
         self.shown = 0
         self._printed = set()

@@ -243,7 +243,7 @@ def _body(
     progress: Progress,
 ) -> str | None:
     """The page as HTML; None for an empty page."""
-    printer.turn()
+    printer.begin_page()
     template = environment.get_template(page.template)
     try:
         body = template.render(p=printer, data=printer.data, again=again, version=VERSION)

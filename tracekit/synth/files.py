@@ -22,7 +22,7 @@ from tracekit.synth import layout
 from tracekit.synth.layout import Layout
 from tracekit.synth.node_usage import NodeBlock, NodePlan, block_rows
 from tracekit.synth.presets import Preset
-from tracekit.synth.room import Planted
+from tracekit.synth.room import PlantedDecision
 from tracekit.synth.services import DOMAIN_NODES, RACK_NODES, RESOURCES, NodeShape
 from tracekit.synth.table_file import Receipt, TableFile, empty_folder
 from tracekit.synth.world import World
@@ -149,7 +149,7 @@ def container_table(world: World) -> pl.DataFrame:
     )
 
 
-def _bound(world: World, planted: Planted) -> dict[str, Sequence[object]]:
+def _bound(world: World, planted: PlantedDecision) -> dict[str, Sequence[object]]:
     """Further columns of a cluster with room: requested GPUs, and tolerations.
 
     A container tolerates the taints of its node and of its planted home.

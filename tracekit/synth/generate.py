@@ -34,17 +34,17 @@ from tracekit.synth.files import (
 )
 from tracekit.synth.node_usage import node_blocks, plan_nodes
 from tracekit.synth.presets import Preset, get_preset
-from tracekit.synth.room import Planted
+from tracekit.synth.room import PlantedDecision
 from tracekit.synth.room_requests import CEILING_CPU_FRACTION, CEILING_MEMORY_FRACTION
 from tracekit.synth.services import CPU
 from tracekit.synth.shapes import Seeds
 from tracekit.synth.table_file import Receipt
 from tracekit.synth.tasks import (
     CallTask,
-    Done,
     FileRows,
     RateTask,
     Task,
+    TaskResult,
     UsageTask,
     file_count,
     table_file,
@@ -72,7 +72,7 @@ class SentTask:
     preset: Preset
     seeds: Seeds
 
-    def run(self, _: OnProgress) -> Done:
+    def run(self, _: OnProgress) -> TaskResult:
         """Do the task; the world of the last task of this process is reused if it is the same."""
         return self.task.run(self.folder, _world(self.preset, self.seeds))
 
@@ -84,7 +84,7 @@ def _world(preset: Preset, seeds: Seeds) -> World:
 
 def run_all(
     tasks: Sequence[Task], folder: Path, world: World, crew: Crew | None
-) -> Iterator[tuple[Task, Done]]:
+) -> Iterator[tuple[Task, TaskResult]]:
     """Run every task, in this process or by a crew, and yield each with its result.
 
     When a task fails, the crew is closed before the error is raised, so that no process writes.
@@ -330,7 +330,7 @@ def _prices(world: World) -> np.ndarray:
     return np.array([kind.price_per_hour for kind in kinds])[world.node_sizes.shape]
 
 
-def _decision(world: World, planted: Planted) -> pl.DataFrame:
+def _decision(world: World, planted: PlantedDecision) -> pl.DataFrame:
     """One row: the nodes that are enough with right requests, the ceiling, the saving."""
     prices = _prices(world)
     return pl.DataFrame(
@@ -346,7 +346,7 @@ def _decision(world: World, planted: Planted) -> pl.DataFrame:
     )
 
 
-def _nodes(world: World, planted: Planted) -> pl.DataFrame:
+def _nodes(world: World, planted: PlantedDecision) -> pl.DataFrame:
     kinds = [world.node_sizes.kinds[shape] for shape in world.node_sizes.shape]
     return pl.DataFrame(
         {
@@ -359,7 +359,7 @@ def _nodes(world: World, planted: Planted) -> pl.DataFrame:
     )
 
 
-def _services(world: World, planted: Planted) -> pl.DataFrame:
+def _services(world: World, planted: PlantedDecision) -> pl.DataFrame:
     """The requested and the right CPU of each service; requests for memory are about right."""
     requested = world.service_sizes.request[:, CPU] / 1000
     kinds = [None if at < 0 else world.node_sizes.kinds[at] for at in planted.bound_to]
@@ -374,7 +374,7 @@ def _services(world: World, planted: Planted) -> pl.DataFrame:
     )
 
 
-def _containers(world: World, planted: Planted) -> pl.DataFrame:
+def _containers(world: World, planted: PlantedDecision) -> pl.DataFrame:
     return pl.DataFrame(
         {
             "container_id": world.containers.ids,

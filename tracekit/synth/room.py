@@ -154,7 +154,7 @@ class _Room:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Planted:
+class PlantedDecision:
     """The right decision on a made-up cluster: nodes to remove, and requests that suffice.
 
     Parameters
@@ -191,7 +191,7 @@ class RoomyCluster:
     service: IntArray
     node: IntArray
     level: FloatArray
-    planted: Planted
+    planted: PlantedDecision
 
 
 def make_room(
@@ -215,7 +215,7 @@ def make_room(
         service=service,
         node=node,
         level=nodes.level,
-        planted=Planted(
+        planted=PlantedDecision(
             right_cpu_cores=requests.right_cpu_cores,
             bound_to=bound,
             spare=spare,

@@ -22,7 +22,7 @@ from tracekit.synth.world import World
 
 
 @dataclass(frozen=True, kw_only=True)
-class Done:
+class TaskResult:
     """The result of a task: receipts of its archives, and for an hour of use its sums."""
 
     receipts: list[Receipt] = field(default_factory=list)
@@ -48,7 +48,7 @@ class Task(Protocol):
     def archives(self) -> int:
         """The number of archives that the task writes."""
 
-    def run(self, folder: Path, world: World) -> Done:
+    def run(self, folder: Path, world: World) -> TaskResult:
         """Write the archives."""
 
 
@@ -70,7 +70,7 @@ class UsageTask:
         """One archive, or none if only sums are computed."""
         return int(self.written)
 
-    def run(self, folder: Path, world: World) -> Done:
+    def run(self, folder: Path, world: World) -> TaskResult:
         """Write the MSResource archive."""
         hour = usage_hour(world, self.number, self.state)
         receipts = []
@@ -80,7 +80,7 @@ class UsageTask:
             with table_file(folder, world, layout.CONTAINER, self.number, rows) as file:
                 add_all(file, usage_blocks(world, hour))
             receipts = [file.receipt] if file.receipt else []
-        return Done(receipts=receipts, sums=hour_sums(world, hour))
+        return TaskResult(receipts=receipts, sums=hour_sums(world, hour))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -100,11 +100,11 @@ class RateTask:
         """One archive."""
         return 1
 
-    def run(self, folder: Path, world: World) -> Done:
+    def run(self, folder: Path, world: World) -> TaskResult:
         """Write the MSRTQps archive."""
         with table_file(folder, world, layout.RATE, self.number, self.rows) as file:
             add_all(file, rate_blocks(world, self.number))
-        return Done(receipts=[file.receipt] if file.receipt else [])
+        return TaskResult(receipts=[file.receipt] if file.receipt else [])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -123,7 +123,7 @@ class CallTask:
         """The name of the first archive."""
         return f"MSCallGraph_{self.first}"
 
-    def run(self, folder: Path, world: World) -> Done:
+    def run(self, folder: Path, world: World) -> TaskResult:
         """Write the MSCallGraph archives, and pieces of the truth about their traces."""
         directory = make_directory(world.seeds, world.services.ids)
         calls_from = CallWorld(preset=world.preset, seeds=world.seeds, directory=directory)
@@ -140,7 +140,7 @@ class CallTask:
             receipts += [file.receipt] if file.receipt else []
             write_piece(folder, "trace", number, pl.concat(traces))
             write_piece(folder, "call", number, pl.concat(calls))
-        return Done(receipts=receipts)
+        return TaskResult(receipts=receipts)
 
 
 def _by_file(parts: Iterator[CallPart]) -> Iterator[tuple[int, CallPart, Iterator[CallPart]]]:

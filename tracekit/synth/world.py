@@ -8,7 +8,7 @@ import polars as pl
 from tracekit.base.arrays import BoolArray, FloatArray, IntArray
 from tracekit.synth import shapes
 from tracekit.synth.presets import Preset
-from tracekit.synth.room import Planted, make_room
+from tracekit.synth.room import PlantedDecision, make_room
 from tracekit.synth.services import (
     NOISE_SD,
     NodeSizes,
@@ -59,7 +59,7 @@ def _bursts(rng: np.random.Generator, preset: Preset, steady: BoolArray) -> Floa
 
 
 @dataclass(frozen=True)
-class Room:
+class CapacitiesAndRequests:
     """What containers have to fit: capacities, (nodes, resources), and requests of services."""
 
     capacity: IntArray
@@ -67,7 +67,7 @@ class Room:
 
 
 def place(
-    rng: np.random.Generator, sizes: IntArray, wanted: FloatArray, room: Room
+    rng: np.random.Generator, sizes: IntArray, wanted: FloatArray, room: CapacitiesAndRequests
 ) -> tuple[IntArray, IntArray]:
     """Spread services nearly evenly over nodes with room, no service twice on a node if possible.
 
@@ -173,7 +173,7 @@ class World:
     service_sizes: ServiceSizes
     activity: FloatArray
     cpu_signal: FloatArray
-    planted: Planted | None = None
+    planted: PlantedDecision | None = None
 
     def node_share(self, resource: int) -> FloatArray:
         """Return the largest share of its node that each container may use, shape (containers,)."""
@@ -201,7 +201,9 @@ def make_world(preset: Preset, seeds: Seeds) -> World:
         nodes = _nodes(preset, seeds, *_node_levels(preset, seeds))
         have = node_sizes(preset, seeds)
         requests = service_sizes(seeds, services.sizes, services.kind_names)
-        placed = _placed(preset, seeds, services, nodes, Room(have.capacity, requests.request))
+        placed = _placed(
+            preset, seeds, services, nodes, CapacitiesAndRequests(have.capacity, requests.request)
+        )
     return World(
         preset=preset,
         seeds=seeds,
@@ -244,7 +246,7 @@ def _ranks(score: FloatArray) -> FloatArray:
 
 
 def _placed(
-    preset: Preset, seeds: Seeds, services: Services, nodes: Nodes, room: Room
+    preset: Preset, seeds: Seeds, services: Services, nodes: Nodes, room: CapacitiesAndRequests
 ) -> tuple[IntArray, IntArray]:
     """Service and node of each container."""
     rng = seeds.stream("placement")
