@@ -22,7 +22,13 @@ from tracekit.cluster.workload import Workload
 from tracekit.sizing.policies import Advice, SizingPolicy, all_sizing_policies, parse_sizing_policy
 from tracekit.sizing.policies.simple import Oracle
 from tracekit.sizing.requests import LEARN_SHARE, RISK_SHARE
-from tracekit.sizing.requests.judge import services_of, totals_of, windows_of, without_risky_cuts
+from tracekit.sizing.requests.judge import (
+    JudgedRequests,
+    services_of,
+    totals_of,
+    windows_of,
+    without_risky_cuts,
+)
 from tracekit.sizing.requests.read_use import NoUseError, read_use
 from tracekit.sizing.requests.rows import GROWTH, frame_of, growing, growth_of
 from tracekit.sizing.use import RecordedUse
@@ -179,10 +185,7 @@ def requests_of(
         unchanged = np.isnan(seen) | (grows & (given.request <= present))
         advised[str(policy)] = given._replace(request=np.where(unchanged, np.nan, given.request))
     quantiles = use.quantiles(*_QUANTILES)
-    judged = {
-        name: without_risky_cuts(one.request, rest, present, risk_share)
-        for name, one in advised.items()
-    }
+    judged = _judged(advised, rest, present, risk_share)
     services = pl.concat(
         services_of(
             name,
@@ -213,6 +216,15 @@ def requests_of(
         },
         frames={SERVICES: services, "policies": totals, GROWTH: frame_of(use, grown)},
     )
+
+
+def _judged(
+    advised: Mapping[str, Advice], rest: RecordedUse, present: FloatArray, risk_share: float
+) -> dict[str, JudgedRequests]:
+    return {
+        name: without_risky_cuts(one.request, rest, present, risk_share)
+        for name, one in advised.items()
+    }
 
 
 def _parted(use: RecordedUse, learn_share: float) -> tuple[RecordedUse, RecordedUse]:
