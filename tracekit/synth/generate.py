@@ -313,9 +313,9 @@ OVER_STATED = 1.5
 
 
 def decision_tables(world: World) -> Iterator[tuple[str, pl.DataFrame]]:
-    """Yield name and table of each part of the planted decision; nothing if none is planted.
+    """Yield name and table of each part of the answer planted in the trace; nothing without one.
 
-    The decision says which nodes can be removed, where containers go, and which requests suffice.
+    The answer says which nodes can be removed, where containers go, and which requests suffice.
     """
     if world.planted is None:
         return

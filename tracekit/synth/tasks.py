@@ -162,7 +162,7 @@ def _by_file(parts: Iterator[CallPart]) -> Iterator[tuple[int, CallPart, Iterato
 def table_file(
     folder: Path, world: World, kind: Layout, number: int, rows: FileRows
 ) -> Iterator[TableFile]:
-    """Open the file of a table with this number, with its share of the faults."""
+    """Open file ``number`` of a table, in which the faults planned for this file are planted."""
     preset, rng = world.preset, world.seeds.stream(f"faults {kind.stem}", number)
     planned = plan_faults(
         kind,

@@ -214,7 +214,10 @@ class PlainSampler:
         steps: range,
         requested: IntArray | None = None,  # noqa: ARG002 - it adds up from scratch
     ) -> Iterator[FloatArray]:
-        """Yield use over capacity at ``steps``, with background, as (some steps, nodes, 2)."""
+        """Yield the used share of each node's capacity at ``steps``, shape (some steps, nodes, 2).
+
+        It counts the containers' use and the node's use beyond them.
+        """
         load, at = self._load, np.flatnonzero(running)
         where = node[at]
         for some in chunks(steps, max(load.nodes.count, len(at))):

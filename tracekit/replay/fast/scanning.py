@@ -76,14 +76,14 @@ class Window(NamedTuple):
     Parameters
     ----------
     wanted : int
-        The largest number of nodes to score. The next search starts at the next node with room.
+        The largest number of nodes to score.
     block : int64, shape (4, resources, most)
         The state of these nodes.
     positions : int64, shape (most,)
         Their positions in the cluster.
     scores : float64, shape (most,)
     next_start : int64, shape (1,)
-        The position at which the next search starts.
+        The position at which the next search starts: that of the next node with room.
     """
 
     wanted: int

@@ -67,9 +67,9 @@ class Room:
 
         Returns
         -------
-        float64, shape (stretches, measured, nodes)
-            The share of typical containers that no longer fit, of those that ask for the resource
-            and would fit on the empty node; 0 where there are none.
+        float64, shape (stretches, measured resources, nodes)
+            Of the typical containers that request the resource and fit on the empty node, the share
+            that no longer fits; 0 where there are none.
         bool, shape (stretches, nodes)
             Nodes on which no typical container fits any more, although one fits on the empty node.
         """
