@@ -57,7 +57,7 @@ class Votes:
 
 
 def votes(records: IntArray, keys: IntArray) -> Votes:
-    """Count records by key. ``keys[i]`` is the key of record ``records[i]``."""
+    """Return how many records have each key; ``keys[i]`` is the key of record ``records[i]``."""
     named, first, count = np.unique(keys, return_index=True, return_counts=True)
     return Votes(keys=named, count=count, first=records[first])
 
@@ -65,12 +65,15 @@ def votes(records: IntArray, keys: IntArray) -> Votes:
 class _Doubts:
     """Records whose upstream is not the service of the place above, and the votes around them.
 
-    Parameters
+    Only traces with such a record are counted.
+
+    Attributes
     ----------
-    records : int64 Records in doubt, and records of entries that lack a downstream. own,
-    below, callers : Votes Votes by place: the downstreams of records at the place; the
-    upstreams of records directly below it; the upstreams of records at the place. Only
-    traces with a doubt are counted.
+    records : int64
+        Records in doubt, and records of entries that lack a downstream.
+    own, below, callers : Votes
+        Votes by place: the downstreams of its records, the upstreams of the records directly
+        below it, and the upstreams of its records.
     """
 
     def __init__(self, records: Records, places: Places, names: Names) -> None:
